@@ -28,14 +28,10 @@
  *          "delay":…},"cuts":[[a,b]],"properties":[{"name","kind","verdict":"held|violated|open|disclaimed","detail"}]}
  *     events {"node":i,"message":k}    what can happen now; with a node or a message: only what concerns it
  *         [{"index","type","node","peer","message","timer","text","likely","next","early"}]
- *         types: start request leave deliver timeout tell trust view, which are likely unless a timeout is early; and the
- *         faults drop duplicate crash miss recover cut heal suspect. `next` is true for the one that the simulator
+ *         types: start request leave deliver timeout tell trust view, which are likely unless a timeout is early; and
+ *         the faults drop duplicate crash miss recover cut heal suspect. `next` is true for the one that the simulator
  *         would do. In groups of more than 16 nodes, cut and suspect are listed only with a node, drop and duplicate
  *         with a node or a message.
- *     look {"from":k,"node":i,"message":k}   what a page draws after a step, in one answer
- *         {"now","events","untold":{"likely","TYPE"},"own":[],"history":[]}: as those calls answer, `own` what concerns
- *         the node and the message, the history from there, or none. Groups of more than 16 nodes are told in part: at
- *         most 400 messages, with "messages_untold" in `now`, and 100 events of a type; `untold` counts the others.
  *     do {"index","choices":[],"sent":k,"missed":true}
  *         {"ok":true,"step","type","node","text","handler","effects":["…"],"choices":[{"ways","chosen"}],
  *          "violated":["name"]}

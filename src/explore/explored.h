@@ -100,6 +100,14 @@ struct explored_step {
     bool planned;       /* the scenario planned it */
 };
 
+/* A change of the network. */
+struct explored_change {
+    uint64_t time;
+    cv_node node; /* that has died or come back; CV_NOBODY: none */
+    bool back;
+};
+#define EXPLORED_MOST_CHANGES 8u
+
 /* What belongs to no node and changes often: saved as a whole with every step. */
 struct explored_present {
     uint64_t now;
@@ -128,7 +136,8 @@ struct explored_present {
     uint32_t planned_done; /* the first so many planned faults are over */
     uint64_t epoch;        /* the number of the view */
     cv_node coordinator;   /* of the view, or CV_NOBODY */
-    bool view_wanted;      /* the network has changed since the view began */
+    uint32_t change_count; /* of the network, for each of which a view is to begin */
+    struct explored_change changes[EXPLORED_MOST_CHANGES];
 
     /* From here on nothing decides what can happen, or how the end of an election is judged. */
     uint64_t total;     /* messages, as the texts count them */

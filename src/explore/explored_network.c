@@ -227,10 +227,18 @@ void explored_duplicate(struct explored *world, struct explored_message *message
 
 /* ---- faults ---- */
 
+/* Of many changes the last ones count. */
+static void want_view(struct explored *world, cv_node node, bool back)
+{
+    struct explored_present *now = &world->present;
+    if (now->change_count == EXPLORED_MOST_CHANGES)
+        memmove(now->changes, now->changes + 1, --now->change_count * sizeof *now->changes);
+    now->changes[now->change_count++] = (struct explored_change){.time = now->now, .node = node, .back = back};
+}
+
 static void network_changes(struct explored *world)
 {
     world->present.changed = world->present.now;
-    world->present.view_wanted = true;
     explored_network_changed(world);
 }
 
@@ -255,9 +263,9 @@ void explored_crash(struct explored *world, cv_node node, bool missed)
         if (message->content.to == node)
             lose(world, message);
     }
-    const bool wanted = world->present.view_wanted;
     network_changes(world);
-    world->present.view_wanted = wanted || !missed;
+    if (!missed)
+        want_view(world, node, false);
 }
 
 /* A bit for each ordered pair of nodes: the first cannot reach the second. For the caller to free; NULL: no memory. */
@@ -314,6 +322,7 @@ void explored_come_back(struct explored *world, cv_node node)
         it->flags |= EXPLORED_ALIVE;
         world->present.alive++;
         network_changes(world);
+        want_view(world, node, true);
         regain(world, lost, alive, world->present.missed);
         world->present.missed -= (old.flags & EXPLORED_MISSED) != 0;
         memset(it, 0, world->places[node + 1] - world->places[node]);
@@ -322,8 +331,8 @@ void explored_come_back(struct explored *world, cv_node node)
         it->free_at = world->present.now;
         it->order = ++world->present.order;
         it->entry = NO_OPEN_ENTRY;
-        it->flags = EXPLORED_ALIVE | (world->mutex ? 0 : EXPLORED_FRESH) |
-                    (world->views ? EXPLORED_OUTSIDE : 0) | (old.flags & EXPLORED_LASTING);
+        it->flags = EXPLORED_ALIVE | (world->mutex ? 0 : EXPLORED_FRESH) | (world->views ? EXPLORED_OUTSIDE : 0) |
+                    (old.flags & EXPLORED_LASTING);
         world->recoveries[world->present.recoveries++] =
             (struct cv_recovery){.node = node, .time = explored_time(world)};
     }
@@ -345,6 +354,7 @@ void explored_cut_or_heal(struct explored *world, cv_node one, cv_node other)
         flip_link(world, other, one);
         world->present.cuts += !heals;
         network_changes(world);
+        want_view(world, CV_NOBODY, false);
         if (heals)
             regain(world, lost, alive, world->present.missed);
         tell_link(world, heals ? CV_EVENT_HEAL : CV_EVENT_CUT, (uint64_t)one << 32 | other);
@@ -361,6 +371,7 @@ void explored_partition(struct explored *world, uint32_t partition, bool on)
         world->partitioned[partition] = on;
         world->present.cuts += on;
         network_changes(world);
+        want_view(world, CV_NOBODY, false);
         if (!on)
             regain(world, lost, alive, world->present.missed);
         tell_link(world, on ? CV_EVENT_CUT : CV_EVENT_HEAL, UINT64_MAX - partition);

@@ -162,6 +162,12 @@ static uint64_t due_of(struct explored *world, const struct cv_message *message,
     for (const struct explored_message *it = world->present.last; it && !plain; it = it->before)
         if (it->content.from == message->from && it->content.to == message->to && it->due > latest)
             latest = it->due;
+    /* Those that were lost on the way with a node or a view count, too. */
+    for (uint64_t i = !plain && world->present.crashes ? world->message_count - 1 : 0; i-- > 0;) {
+        const struct explored_message *it = world->messages[i];
+        if (it->content.from == message->from && it->content.to == message->to && it->due > latest)
+            latest = it->due;
+    }
     uint64_t due = world->present.now;
     if (scenario->serial && latest > due)
         due = latest;

@@ -99,7 +99,7 @@ static uint64_t play(struct explored *inner)
     return decided;
 }
 
-/* Lets the live nodes elect one of them, in a world of its own. */
+/* Lets the nodes that live, as the election says, elect one of them, in a world of its own. */
 static void elect(struct explored *world, struct explored_election *election)
 {
     const struct cv_scenario *outer = world->scenario;
@@ -115,7 +115,7 @@ static void elect(struct explored *world, struct explored_election *election)
     struct cv_complaint complaint;
     cv_node caller = CV_NOBODY;
     for (cv_node node = 0; node < world->nodes && dead; node++)
-        if (!explored_alive(world, node))
+        if (!election->alive[node])
             dead[scenario.crash_count++] = (struct cv_crash){.node = node};
         else if (caller == CV_NOBODY)
             caller = node;
@@ -138,14 +138,26 @@ static void elect(struct explored *world, struct explored_election *election)
     free(dead);
 }
 
+/* Who lived at that time: later deaths and returns are taken back. */
+static bool lived_at(const struct explored *world, cv_node node, uint64_t time)
+{
+    const struct explored_present *now = &world->present;
+    bool alive = explored_alive(world, node);
+    for (uint32_t i = now->change_count; i-- > 0 && now->changes[i].time > time;)
+        if (now->changes[i].node == node)
+            alive = !now->changes[i].back;
+    return alive;
+}
+
 /* The same, unless it is known already. */
-static const struct explored_election *election_now(struct explored *world)
+static const struct explored_election *election_at(struct explored *world, uint64_t time)
 {
     struct explored_election *it = world->election;
     bool same = it->known && it->epoch == world->present.epoch;
     for (cv_node node = 0; node < world->nodes; node++) {
-        same = same && it->alive[node] == explored_alive(world, node);
-        it->alive[node] = explored_alive(world, node);
+        const bool alive = lived_at(world, node, time);
+        same = same && it->alive[node] == alive;
+        it->alive[node] = alive;
     }
     it->epoch = world->present.epoch;
     if (!same)
@@ -155,21 +167,59 @@ static const struct explored_election *election_now(struct explored *world)
 }
 
 /* Must another coordinator be elected? */
-static bool is_orphaned(const struct explored *world)
+static bool is_orphaned(const struct explored *world, uint64_t time)
 {
     const cv_node coordinator = world->present.coordinator;
     return world->scenario->group.coordinator != CV_NOBODY &&
-           (coordinator == CV_NOBODY || !explored_alive(world, coordinator));
+           (coordinator == CV_NOBODY || !lived_at(world, coordinator, time));
 }
 
+/* A view that is planned: for each change, after it is detected and a coordinator is elected. */
+struct planned_view {
+    uint64_t detected, due;
+    cv_node coordinator;
+};
+
+/*
+ * When several changes follow each other quickly, the views that are planned for them wait for each other: the last one
+ * that is due begins. So it is the first one at whose time all that were planned until then are due.
+ */
 bool explored_view_due(struct explored *world, uint64_t *due, cv_node *coordinator)
 {
-    if (!world->views || !world->present.view_wanted || !world->present.alive)
-        return false;
-    const struct explored_election *election = is_orphaned(world) ? election_now(world) : NULL;
-    *due = world->present.changed + world->scenario->detect + (election ? election->ticks : 0);
-    *coordinator = election ? election->leader : world->present.coordinator;
-    return true;
+    const struct explored_present *now = &world->present;
+    const uint32_t count = world->views && now->alive ? now->change_count : 0;
+    struct planned_view views[EXPLORED_MOST_CHANGES];
+    bool found = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t detected = now->changes[i].time + world->scenario->detect;
+        const bool orphaned = is_orphaned(world, detected);
+        const struct explored_election *election = orphaned ? election_at(world, detected) : NULL;
+        views[i] = (struct planned_view){detected, detected + (election ? election->ticks : 0),
+                                         election ? election->leader : now->coordinator};
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bool last = true;
+        for (uint32_t j = 0; j < count; j++)
+            last = last && (views[j].detected > views[i].due || views[j].due <= views[i].due);
+        if (last && (!found || views[i].due <= *due)) {
+            *due = views[i].due;
+            *coordinator = views[i].coordinator;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* The changes that it is for are over; those that are detected later have views of their own. */
+static void forget_changes(struct explored *world)
+{
+    struct explored_present *now = &world->present;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < now->change_count; i++)
+        if (now->changes[i].time + world->scenario->detect > now->now)
+            now->changes[kept++] = now->changes[i];
+    memset(now->changes + kept, 0, (now->change_count - kept) * sizeof *now->changes);
+    now->change_count = kept;
 }
 
 /* ---- beginning a view ---- */
@@ -259,7 +309,7 @@ void explored_view_begin(struct explored *world, cv_node coordinator)
 {
     world->present.coordinator = coordinator;
     world->present.epoch++;
-    world->present.view_wanted = false;
+    forget_changes(world);
     explored_tell(world,
                   (struct cv_event){
                       .type = CV_EVENT_VIEW, .node = CV_NOBODY, .peer = coordinator, .detail = world->present.epoch},
@@ -290,8 +340,9 @@ int explored_views_open(struct explored *world)
         world->election->alive = calloc(world->nodes, sizeof *world->election->alive);
     if (!world->members || !world->election || !world->election->alive)
         return CV_ENOMEM;
-    if (is_orphaned(world))
-        world->present.coordinator = election_now(world)->leader;
+    world->present.change_count = 0;
+    if (is_orphaned(world, 0))
+        world->present.coordinator = election_at(world, 0)->leader;
     world->group.member_count = world->nodes;
     for (cv_node node = 0; node < world->nodes; node++)
         world->members[node] = node;
@@ -302,7 +353,6 @@ int explored_views_open(struct explored *world)
             explored_node(world, node)->flags |= EXPLORED_MEMBER;
         explored_views_refresh(world);
     }
-    world->present.view_wanted = false;
     return world->out_of_memory ? CV_ENOMEM : 0;
 }
 

@@ -103,7 +103,7 @@ uint64_t state_key(const struct explored *world, bool any_time, const uint64_t *
     hash = mix(hash, now->cuts << 32 | now->planned_done);
     hash = mix(hash, world->mutex ? now->highest_fence : 0);
     if (world->views)
-        hash = mix(hash, now->epoch << 33 ^ (uint64_t)now->coordinator << 1 ^ now->view_wanted);
+        hash = mix(hash, now->epoch << 33 ^ (uint64_t)now->coordinator << 1 ^ now->change_count);
     if (now->cuts)
         hash = mix_bytes(hash, world->cut, (nodes * nodes + 31) / 32 * sizeof *world->cut);
     for (uint32_t i = 0; i < world->scenario->partition_count; i++)
