@@ -174,10 +174,27 @@ static inline cv_node cv_voter(const struct cv_self *me, cv_node node, uint32_t 
     return me->group->voters[me->group->quorums[node] + index];
 }
 
-/* The coordinator of this view. */
+/* The first member of this view. */
+static inline cv_node cv_first_member(const struct cv_self *me)
+{
+    return me->group->members ? me->group->members[0] : 0;
+}
+
+/*
+ * The coordinator of this view: the node that the view elected, or the parameter `coordinator`, or the highest id. Only
+ * an algorithm with that parameter has one elected when the last one dies.
+ */
 static inline cv_node cv_coordinator(const struct cv_self *me)
 {
-    return me->group->coordinator;
+    const struct cv_group *group = me->group;
+    cv_node highest = cv_first_member(me);
+    if (group->coordinator != CV_NOBODY)
+        return group->coordinator;
+    for (uint32_t i = 0; i < (group->members ? group->member_count : group->nodes); i++) {
+        const cv_node node = group->members ? group->members[i] : i;
+        highest = group->ids[node] > group->ids[highest] ? node : highest;
+    }
+    return highest;
 }
 
 /* ---- time and fences -------------------------------------------------------------------------------- */
@@ -332,6 +349,34 @@ static inline void cv_send_list(struct cv_self *me, cv_node to, uint32_t kind, c
         memcpy(out + head + list.count * sizeof(cv_id), last, sizeof *last);
 }
 
+/*
+ * Numbers after a body, one for each node, and perhaps a list of ids after them: `cv_send_numbers` sends all three,
+ * `cv_numbers` finds the numbers of a received message after a body of `head` bytes, `cv_list_after_numbers` the list.
+ */
+static inline void cv_send_numbers(struct cv_self *me, cv_node to, uint32_t kind, const void *body, size_t head,
+                                   const uint32_t *numbers, struct cv_list list)
+{
+    const size_t row = cv_nodes(me) * sizeof *numbers, ids = list.count * sizeof *list.ids;
+    me->clock++;
+    unsigned char *out = (unsigned char *)cv_post(me, to, kind, head + row + ids)->body;
+    if (head)
+        memcpy(out, body, head);
+    memcpy(out + head, numbers, row);
+    if (ids)
+        memcpy(out + head + row, list.ids, ids);
+}
+
+static inline const uint32_t *cv_numbers(const struct cv_message *message, size_t head)
+{
+    return (const uint32_t *)(const void *)((const unsigned char *)cv_body(message) + head);
+}
+
+static inline struct cv_list cv_list_after_numbers(const struct cv_self *me, const struct cv_message *message,
+                                                   size_t head)
+{
+    return cv_list(message, head + cv_nodes(me) * sizeof(uint32_t));
+}
+
 /* Arms a timer, or arms it anew. Timers fire after the messages of their instant. */
 static inline void cv_arm(struct cv_self *me, uint32_t timer, uint64_t delay)
 {
@@ -361,6 +406,12 @@ static inline void cv_call(struct cv_self *me)
 {
     me->effects |= me->calling ? CV_DID_CALL | CV_DID_RECALL : CV_DID_CALL;
     me->calling = 1;
+}
+
+/* Does this node hold an election of its own? */
+static inline bool cv_calling(const struct cv_self *me)
+{
+    return me->calling;
 }
 
 /* This node's own election ends without a result: a better node takes over. */

@@ -31,7 +31,8 @@ enum cv_field_type {
     CV_FIELD_LIST,   /* the list of ids after the body: the last of its fields */
     CV_FIELD_TAG,    /* an election: a number above the id of the node that called it, made like a rank; or 0 */
     CV_FIELD_MARKS,  /* any of the words of `words`, a bit for each: "awaited|child" */
-    CV_FIELD_UNUSED  /* nothing: it fills a gap, and is always 0 */
+    CV_FIELD_UNUSED, /* nothing: it fills a gap, and is always 0 */
+    CV_FIELD_NUMBERS /* the numbers after the body, one of 32 bits for each node: only the list may follow */
 };
 
 /*
@@ -50,8 +51,8 @@ enum cv_each {
 /* One field of a body or of a state. */
 struct cv_field {
     const char *name;
-    uint32_t offset;    /* in the body, the state or the entry; of a list: where it begins */
-    uint32_t bytes;     /* 4 or 8; of a list: 0 */
+    uint32_t offset;    /* in the body, the state or the entry; of numbers and a list: the end of the body */
+    uint32_t bytes;     /* 4 or 8; of numbers and a list: 0 */
     uint32_t type;      /* enum cv_field_type */
     uint32_t each;      /* enum cv_each; in a body CV_ONCE */
     uint64_t most;      /* CV_FIELD_NUMBER: the highest; 0: any */
@@ -65,7 +66,9 @@ struct cv_field {
 #define CV_FIELD(structure, member, what)                                                                              \
     .name = #member, .offset = offsetof(structure, member), .bytes = sizeof(((structure *)NULL)->member),              \
     .type = CV_FIELD_##what
-/* {CV_FIELD_IDS(struct ballot)}: the list after that body */
+/* {CV_FIELD_IDS(struct ballot)}: the list after that body, and after its numbers */
 #define CV_FIELD_IDS(structure) .name = "ids", .offset = sizeof(structure), .type = CV_FIELD_LIST
+/* {CV_FIELD_ROW(struct token, "served")}: the numbers after that body */
+#define CV_FIELD_ROW(structure, called) .name = (called), .offset = sizeof(structure), .type = CV_FIELD_NUMBERS
 
 #endif

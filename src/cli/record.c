@@ -35,7 +35,7 @@ static void write_message(struct record *record, struct cv_json *json, const str
     const struct cv_message *message = event->content;
     const struct cv_kind *kind = &instance->policy->algorithm->kinds[message->kind];
     const uint32_t *words = cv_body(message);
-    const uint64_t head = cv_content_head(kind, message);
+    const uint64_t head = cv_content_head(kind, instance->policy->group.nodes, message);
     cv_json_count(json, "message", event->message);
     cv_json_count(json, event->type == CV_EVENT_SEND ? "to" : "from", id_of(record, event->peer));
     cv_json_text(json, "kind", kind->name);

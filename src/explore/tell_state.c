@@ -139,12 +139,15 @@ static void tell_body(struct cv_json *json, const struct explored *world, const 
     for (const struct cv_field *field = kind->fields; field && field->name; field++) {
         char name[FIELD_TEXT], value[FIELD_TEXT];
         struct cv_writer names = cv_writer(name, sizeof name), values = cv_writer(value, sizeof value);
-        if (field->offset + field->bytes > bytes || field->type == CV_FIELD_UNUSED)
+        const uint64_t row = field->bytes ? 0 : cv_kind_numbers(kind, scenario->group.nodes);
+        const uint32_t *tail = (const uint32_t *)(const void *)(body + field->offset);
+        if (field->offset + field->bytes + row * 4 > bytes || field->type == CV_FIELD_UNUSED)
             continue;
         cv_field_write_name(&names, field->name);
         if (field->type == CV_FIELD_LIST)
-            tell_list(&values, scenario, (const uint32_t *)(const void *)(body + field->offset),
-                      (bytes - field->offset) / 4);
+            tell_list(&values, scenario, tail + row, (bytes - field->offset) / 4 - row);
+        else if (field->type == CV_FIELD_NUMBERS)
+            cv_field_write_numbers(&values, tail, row);
         else
             cv_field_write(&values, scenario, field, cv_field_read(field, body));
         cv_json_open(json, NULL, '{');

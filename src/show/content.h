@@ -35,9 +35,10 @@ const char *cv_content_numbers(const struct cv_content *content, const struct cv
                                size_t room);
 
 /* How many of the message's words stand before the list of ids, where its kind has one. */
-static inline uint64_t cv_content_head(const struct cv_kind *kind, const struct cv_message *message)
+static inline uint64_t cv_content_head(const struct cv_kind *kind, uint32_t nodes, const struct cv_message *message)
 {
-    return cv_kind_has_list(kind) && kind->bytes / 4 < message->words ? kind->bytes / 4 : message->words;
+    const uint64_t head = kind->bytes / 4 + cv_kind_numbers(kind, nodes);
+    return cv_kind_has_list(kind) && head < message->words ? head : message->words;
 }
 
 /* Do both say the same? */

@@ -75,12 +75,17 @@ static void write_fields(struct cv_trace *trace, struct cv_json *json, const str
 {
     if (!kind->fields || kind->fields->type == CV_FIELD_LIST)
         return;
+    const uint64_t row = cv_kind_numbers(kind, trace->scenario->group.nodes);
     cv_json_open(json, "fields", '{');
     for (const struct cv_field *field = kind->fields; field->name; field++) {
         char text[CV_CHANGE_TEXT];
         struct cv_writer writer = cv_writer(text, sizeof text);
         if (field->type == CV_FIELD_LIST || field->type == CV_FIELD_UNUSED || field->offset + field->bytes > words * 4)
             continue;
+        if (field->type == CV_FIELD_NUMBERS) {
+            cv_json_numbers(json, field->name, (const uint32_t *)body + field->offset / 4, row);
+            continue;
+        }
         const uint64_t value = cv_field_read(field, body);
         cv_field_write_said(&writer, trace->scenario, field, value);
         write_value(trace, json, field->name, field->type, value, text);
@@ -93,7 +98,7 @@ static void write_content(struct cv_trace *trace, struct cv_json *json, const st
 {
     const struct cv_kind *kind = &trace->scenario->algorithm->kinds[message->kind];
     const uint32_t *words = cv_body(message);
-    const uint64_t head = cv_content_head(kind, message);
+    const uint64_t head = cv_content_head(kind, trace->scenario->group.nodes, message);
     cv_json_text(json, "kind", kind->name);
     const uint64_t first = cv_view_hosts(trace->scenario, message) ? write_envelope(trace, json, message) : 0;
     if (head > first)

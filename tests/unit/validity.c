@@ -129,6 +129,26 @@ static void lengths_kinds_and_senders_are_known(void **state)
     assert_int_equal(ask(&it, 1, 0, &long_one, sizeof(struct body) + 20), CV_STRAY);
 }
 
+/* A number for each of four nodes comes before the list. */
+static void numbers_come_before_the_list(void **state)
+{
+    (void)state;
+    static const struct cv_field row[] = {{CV_FIELD_ROW(uint32_t, "served")}, {0}};
+    static const struct cv_field both[] = {{CV_FIELD_ROW(uint32_t, "served")}, {CV_FIELD_IDS(uint32_t)}, {0}};
+    static const struct cv_kind rows[] = {{"row", 4, ignore, row}, {"both", 4, ignore, both}, {0}};
+    const struct cv_algorithm algorithm = {.kinds = rows};
+    const uint32_t body[] = {7, 1, 2, 3, 4, 10, 20};
+    struct receiver it;
+    begin(&it, &algorithm, 0);
+    assert_int_equal(ask(&it, 1, 0, body, 20), CV_VALID);
+    assert_int_equal(ask(&it, 1, 0, body, 16), CV_FORGED);
+    assert_int_equal(ask(&it, 1, 0, body, 24), CV_FORGED);
+    assert_int_equal(ask(&it, 1, 1, body, 16), CV_FORGED);
+    assert_int_equal(ask(&it, 1, 1, body, 20), CV_VALID);
+    assert_int_equal(ask(&it, 1, 1, body, 28), CV_VALID);
+    assert_int_equal(ask(&it, 1, 1, (const uint32_t[]){7, 1, 2, 3, 4, 11}, 24), CV_STRAY);
+}
+
 /* ---- the algorithms ---- */
 
 static void central_lets_each_wait_once(void **state)
@@ -295,6 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_have_ranges),
         cmocka_unit_test(lengths_kinds_and_senders_are_known),
+        cmocka_unit_test(numbers_come_before_the_list),
         cmocka_unit_test(central_lets_each_wait_once),
         cmocka_unit_test(a_voter_keeps_a_place_for_each_of_its_sets),
         cmocka_unit_test(a_node_that_comes_back_has_one_place_in_a_queue),

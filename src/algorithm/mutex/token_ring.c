@@ -78,7 +78,7 @@ static void init(struct cv_self *me)
 static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)
 {
     struct state *my = me->state;
-    const cv_node first = me->group->members ? me->group->members[0] : 0;
+    const cv_node first = cv_first_member(me);
     (void)fence;
     my->inside = me->node == holder;
     my->holds = me->node == (holder == CV_NOBODY ? first : holder);

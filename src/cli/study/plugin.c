@@ -34,10 +34,10 @@ static int check_table(const char *path, const struct cv_algorithm *algorithm, s
         if (!algorithm->kinds[kind].receive)
             return cv_complain(complaint, "%s: no handler receives %s messages", path, algorithm->kinds[kind].name);
     for (const struct cv_kind *kind = algorithm->kinds; algorithm->problem == CV_SYNCHRONOUS && kind->name; kind++)
-        if (cv_kind_has_list(kind) || kind->bytes > CV_MAX_APP_BYTES)
-            return cv_complain(complaint,
-                               "%s: %s messages of a synchronous algorithm; expected at most %u bytes, no list", path,
-                               kind->name, CV_MAX_APP_BYTES);
+        if (cv_kind_has_list(kind) || cv_kind_numbers(kind, 1) || kind->bytes > CV_MAX_APP_BYTES)
+            return cv_complain(
+                complaint, "%s: %s messages of a synchronous algorithm; expected at most %u bytes, no numbers, no list",
+                path, kind->name, CV_MAX_APP_BYTES);
     if (algorithm->problem == CV_SYNCHRONOUS && (!algorithm->pulse || algorithm->timers))
         return cv_complain(complaint, "%s: a synchronous algorithm; expected a pulse handler and no timers", path);
     if (cv_algorithm_timers(algorithm) && !algorithm->timeout)

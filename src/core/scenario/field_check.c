@@ -13,13 +13,15 @@
 static const char *field_flaw(const struct cv_algorithm *algorithm, const struct cv_field *field,
                               const struct cv_kind *kind)
 {
-    const bool list = field->type == CV_FIELD_LIST, state = !kind;
+    const bool list = field->type == CV_FIELD_LIST, row = field->type == CV_FIELD_NUMBERS, state = !kind;
     const uint64_t body_bytes = kind ? kind->bytes : 0;
-    if (field->type > CV_FIELD_UNUSED || field->each > CV_EACH_PLACE)
+    if (field->type > CV_FIELD_NUMBERS || field->each > CV_EACH_PLACE)
         return "expected one of enum cv_field_type and of enum cv_each";
     if (list && (state || field->offset != body_bytes || field[1].name))
         return "expected a list after the body, as the last field";
-    if (!list && field->bytes != 4 && field->bytes != 8)
+    if (row && (state || field->offset != body_bytes || (field[1].name && field[1].type != CV_FIELD_LIST)))
+        return "expected numbers after the body, with no field but the list after them";
+    if (!list && !row && field->bytes != 4 && field->bytes != 8)
         return "expected a field of 4 or 8 bytes";
     if (!state && !list && (uint64_t)field->offset + field->bytes > body_bytes)
         return "expected a field within the body";

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "core/scenario/label.h"
+#include "core/scenario/validity.h"
 
 #define MOST_IDS 16u /* of a list, shown */
 
@@ -200,7 +201,7 @@ const char *cv_field_type_name(uint32_t type)
         [CV_FIELD_NODE] = "node",     [CV_FIELD_MAYBE] = "maybe",   [CV_FIELD_ID] = "id",
         [CV_FIELD_RANK] = "rank",     [CV_FIELD_NODES] = "nodes",   [CV_FIELD_CLOCK] = "clock",
         [CV_FIELD_FENCE] = "fence",   [CV_FIELD_LIST] = "list",     [CV_FIELD_TAG] = "tag",
-        [CV_FIELD_MARKS] = "marks",   [CV_FIELD_UNUSED] = "unused",
+        [CV_FIELD_MARKS] = "marks",   [CV_FIELD_UNUSED] = "unused", [CV_FIELD_NUMBERS] = "numbers",
     };
     return names[type];
 }
@@ -208,10 +209,19 @@ const char *cv_field_type_name(uint32_t type)
 void cv_field_describe(struct cv_writer *writer, const struct cv_field *field)
 {
     static const char *const words[] = {
-        [CV_FIELD_NUMBER] = "number",      [CV_FIELD_FLAG] = "yes or no", [CV_FIELD_NODE] = "node",
-        [CV_FIELD_MAYBE] = "node or none", [CV_FIELD_ID] = "node",        [CV_FIELD_RANK] = "rank of a node",
-        [CV_FIELD_NODES] = "set of nodes", [CV_FIELD_CLOCK] = "clock",    [CV_FIELD_FENCE] = "fence",
-        [CV_FIELD_LIST] = "list of nodes", [CV_FIELD_TAG] = "election",   [CV_FIELD_UNUSED] = "nothing",
+        [CV_FIELD_NUMBER] = "number",
+        [CV_FIELD_FLAG] = "yes or no",
+        [CV_FIELD_NODE] = "node",
+        [CV_FIELD_MAYBE] = "node or none",
+        [CV_FIELD_ID] = "node",
+        [CV_FIELD_RANK] = "rank of a node",
+        [CV_FIELD_NODES] = "set of nodes",
+        [CV_FIELD_CLOCK] = "clock",
+        [CV_FIELD_FENCE] = "fence",
+        [CV_FIELD_LIST] = "list of nodes",
+        [CV_FIELD_TAG] = "election",
+        [CV_FIELD_UNUSED] = "nothing",
+        [CV_FIELD_NUMBERS] = "number for each node",
     };
     static const char *const each[] = {
         [CV_ONCE] = "",
@@ -248,11 +258,20 @@ static void write_list(struct cv_writer *writer, const struct cv_scenario *scena
     cv_write(writer, count > MOST_IDS ? " …]" : "]");
 }
 
+void cv_field_write_numbers(struct cv_writer *writer, const uint32_t *numbers, uint64_t count)
+{
+    cv_write(writer, "(");
+    for (uint64_t i = 0; i < count && i < MOST_IDS; i++)
+        cv_writef(writer, "%s%" PRIu32, i ? " " : "", numbers[i]);
+    cv_write(writer, count > MOST_IDS ? " …)" : ")");
+}
+
 /* Among other fields a bare number says too little; words, ranks and elections speak for themselves. */
 static bool wants_name(const struct cv_kind *kind, const struct cv_field *field)
 {
     switch ((enum cv_field_type)field->type) {
     case CV_FIELD_NUMBER:
+    case CV_FIELD_NUMBERS:
     case CV_FIELD_CLOCK:
     case CV_FIELD_FENCE:
     case CV_FIELD_NODE:
@@ -284,22 +303,35 @@ static void write_part(struct cv_writer *writer, const struct cv_scenario *scena
     cv_field_write_said(writer, scenario, field, value);
 }
 
+static void write_row(struct cv_writer *writer, const struct cv_kind *kind, const struct cv_field *field,
+                      const uint32_t *numbers, uint64_t count, bool brief)
+{
+    if (!brief && wants_name(kind, field)) {
+        cv_field_write_name(writer, field->name);
+        cv_write(writer, " ");
+    }
+    cv_field_write_numbers(writer, numbers, count);
+}
+
 void cv_body_write(struct cv_writer *writer, const struct cv_scenario *scenario, const struct cv_kind *kind,
                    const void *body, uint64_t words, bool brief)
 {
     const char *join = "";
     for (const struct cv_field *field = kind->fields; field && field->name; field++) {
-        const bool list = field->type == CV_FIELD_LIST;
-        const uint64_t end = field->offset + field->bytes;
-        if (end > words * 4)
+        const bool list = field->type == CV_FIELD_LIST, numbers = field->type == CV_FIELD_NUMBERS;
+        const uint64_t row = list || numbers ? cv_kind_numbers(kind, scenario->group.nodes) : 0;
+        const uint64_t head = field->offset / 4;
+        if (field->offset + field->bytes + row * 4 > words * 4)
             continue;
-        const uint64_t value = list ? 1 : cv_field_read(field, body);
+        const uint64_t value = list || numbers ? 1 : cv_field_read(field, body);
         if (is_left_out(kind, field, value, brief))
             continue;
         cv_write(writer, join);
         join = brief ? " " : ", ";
         if (list)
-            write_list(writer, scenario, (const cv_id *)body + field->offset / 4, words - field->offset / 4);
+            write_list(writer, scenario, (const cv_id *)body + head + row, words - head - row);
+        else if (numbers)
+            write_row(writer, kind, field, (const uint32_t *)body + head, row, brief);
         else
             write_part(writer, scenario, kind, field, value, brief);
     }

@@ -31,6 +31,9 @@ void cv_field_write_name(struct cv_writer *writer, const char *name);
 /* A set of nodes, a bit for each: "a, c". */
 void cv_field_write_nodes(struct cv_writer *writer, const struct cv_scenario *scenario, const uint32_t *bits);
 
+/* The numbers after a body: "(3 1 2)". */
+void cv_field_write_numbers(struct cv_writer *writer, const uint32_t *numbers, uint64_t count);
+
 /* The type in one word, for JSON: "number", "mode". */
 const char *cv_field_type_name(uint32_t type);
 

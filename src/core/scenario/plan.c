@@ -148,11 +148,15 @@ static int count_nodes(const struct cv_plan *plan, struct cv_scenario *scenario,
             return cv_complain(complaint, "--graph %s: %llu nodes; expected at most %u", cv_brief(plan->graph).text,
                                (unsigned long long)nodes, LARGEST_GROUP);
     }
-    for (const struct cv_kind *kind = plan->algorithm->kinds; kind->name; kind++)
-        if (cv_kind_has_list(kind) && kind->bytes / 4 + nodes > CV_MAX_WORDS)
-            return cv_complain(
-                complaint, "--nodes %llu: %s puts the ids of all nodes into a message; expected at most %u",
-                (unsigned long long)nodes, plan->algorithm->name, CV_MAX_WORDS - (unsigned)(kind->bytes / 4));
+    for (const struct cv_kind *kind = plan->algorithm->kinds; kind->name; kind++) {
+        const uint64_t rows = cv_kind_has_list(kind) + cv_kind_numbers(kind, 1);
+        const uint64_t head = kind->bytes / 4;
+        if (rows && head + rows * nodes > CV_MAX_WORDS)
+            return cv_complain(complaint, "--nodes %llu: %s puts %s of all nodes into a message; expected at most %u",
+                               (unsigned long long)nodes, plan->algorithm->name,
+                               cv_kind_has_list(kind) ? "the ids" : "numbers",
+                               (unsigned)((CV_MAX_WORDS - head) / rows));
+    }
     scenario->group.nodes = (uint32_t)nodes;
     return 0;
 }

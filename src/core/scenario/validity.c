@@ -14,10 +14,10 @@ static bool knows(const struct cv_group *group, cv_id id)
 }
 
 /* Members, and so ids, may come and go while a message is under way. */
-static enum cv_validity check_list(const struct cv_group *group, const struct cv_field *field,
+static enum cv_validity check_list(const struct cv_group *group, const struct cv_kind *kind,
                                    const struct cv_message *message)
 {
-    const struct cv_list list = cv_list(message, field->offset);
+    const struct cv_list list = cv_list(message, kind->bytes + cv_kind_numbers(kind, group->nodes) * 4);
     for (uint64_t i = 0; i < list.count; i++)
         if (!knows(group, list.ids[i]))
             return CV_STRAY;
@@ -29,11 +29,13 @@ static enum cv_validity range(bool within)
     return within ? CV_VALID : CV_FORGED;
 }
 
-static enum cv_validity check_field(const struct cv_group *group, const struct cv_field *field,
-                                    const struct cv_message *message)
+static enum cv_validity check_field(const struct cv_group *group, const struct cv_kind *kind,
+                                    const struct cv_field *field, const struct cv_message *message)
 {
     if (field->type == CV_FIELD_LIST)
-        return check_list(group, field, message);
+        return check_list(group, kind, message);
+    if (field->type == CV_FIELD_NUMBERS)
+        return CV_VALID;
     const uint64_t value = cv_field_read(field, cv_body(message));
     switch ((enum cv_field_type)field->type) {
     case CV_FIELD_NUMBER:
@@ -62,6 +64,7 @@ static enum cv_validity check_field(const struct cv_group *group, const struct c
     case CV_FIELD_UNUSED:
         return range(!value);
     case CV_FIELD_LIST:
+    case CV_FIELD_NUMBERS:
         break;
     }
     return CV_VALID;
@@ -70,11 +73,12 @@ static enum cv_validity check_field(const struct cv_group *group, const struct c
 /* ---- messages ---- */
 
 /* The first kind of a synchronizer carries the messages of its app, which have any length. */
-static bool fits(const struct cv_algorithm *algorithm, const struct cv_kind *kind, const struct cv_message *message)
+static bool fits(const struct cv_algorithm *algorithm, const struct cv_kind *kind, uint32_t nodes,
+                 const struct cv_message *message)
 {
-    const uint64_t bytes = message->words * 4;
+    const uint64_t bytes = message->words * 4, least = kind->bytes + cv_kind_numbers(kind, nodes) * 4;
     const bool carries = algorithm->problem == CV_SYNCHRONIZER && message->kind == 0;
-    return carries || cv_kind_has_list(kind) ? bytes >= kind->bytes : bytes == kind->bytes;
+    return carries || cv_kind_has_list(kind) ? bytes >= least : bytes == least;
 }
 
 static bool comes_from_elsewhere(const struct cv_self *me, const struct cv_message *message)
@@ -95,12 +99,12 @@ enum cv_validity cv_message_validity(const struct cv_algorithm *algorithm, uint3
     if (message->kind >= kinds)
         return refuse(why, CV_FORGED, "a message of no known kind");
     const struct cv_kind *kind = &algorithm->kinds[message->kind];
-    if (!fits(algorithm, kind, message))
+    if (!fits(algorithm, kind, me->group->nodes, message))
         return refuse(why, CV_FORGED, "a message of the wrong length");
     if (comes_from_elsewhere(me, message))
         return refuse(why, CV_FORGED, "a message of a node that has no link to this one");
     for (const struct cv_field *field = kind->fields; field && field->name; field++) {
-        const enum cv_validity validity = check_field(me->group, field, message);
+        const enum cv_validity validity = check_field(me->group, kind, field, message);
         if (validity != CV_VALID)
             return refuse(why, validity,
                           validity == CV_STRAY ? "a message that names an unknown member"

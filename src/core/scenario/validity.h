@@ -19,6 +19,15 @@ static inline bool cv_kind_has_list(const struct cv_kind *kind)
     return false;
 }
 
+/* How many words of numbers follow the body? */
+static inline uint64_t cv_kind_numbers(const struct cv_kind *kind, uint32_t nodes)
+{
+    for (const struct cv_field *field = kind->fields; field && field->name; field++)
+        if (field->type == CV_FIELD_NUMBERS)
+            return nodes;
+    return 0;
+}
+
 enum cv_validity {
     CV_VALID,
     CV_STRAY, /* it names a member that this node does not know: useless, but the sender may be honest */
