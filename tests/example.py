@@ -14,6 +14,7 @@ import tempfile
 SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
 CONCLAVE = os.environ.get("CONCLAVE", str(SOURCE / "build" / "conclave"))
 EXAMPLE = SOURCE / "examples" / "roll_call.c"
+MUTEX = SOURCE / "examples" / "suzuki_kasami.c"
 SYNCHRONOUS = SOURCE / "examples" / "independent_set.c"
 GUIDE = SOURCE / "docs" / "write-your-own.md"
 STRICT = ["-std=c17", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpadded", "-Werror"]
@@ -105,6 +106,56 @@ def check_unusable(directory, text):
     expect("no such file: refused", code == 2 and said.count("\n") == 1, said)
 
 
+# ---- the example of mutual exclusion ----
+
+
+def check_verdict(algorithm, *options):
+    """Exit code and the properties that the checker saw violated."""
+    done = subprocess.run([CONCLAVE, "check", algorithm, *options, "--json"], capture_output=True, text=True, check=False)
+    found = json.loads(done.stdout)["properties"] if done.stdout else []
+    return done.returncode, [item["name"] for item in found if item["verdict"] == "violated"], done.stdout + done.stderr
+
+
+def check_mutex(algorithm):
+    for nodes in (1, 2, 3, 8, 40):
+        for options in ([], ["--entries", "3"], ["--delay", "1..9"], ["--delay", "1..30", "--unordered"], ["--loss", "0.2"]):
+            code, run = sim(algorithm, "-n", str(nodes), *options)
+            told = f"{nodes} nodes, {options}: {run}"
+            expect("held", code == 0 and run["verdict"] == "held", told)
+            kinds = run["messages"]["by_kind"]
+            expect("n - 1 requests for each token that comes", kinds.get("request", 0) == (nodes - 1) * kinds.get("token", 0), told)
+            entries = nodes * (3 if "--entries" in options else 1)
+            expect("at most n messages an entry", run["messages"]["total"] <= nodes * entries, told)
+    code, run = sim(algorithm, "-n", "6", "--request", "3@0+2")
+    expect("n messages for an entry without the token", code == 0 and run["messages"]["total"] == 6, run)
+    code, run = sim(algorithm, "-n", "6", "--request", "1@0+2")
+    expect("none with it", code == 0 and run["messages"]["total"] == 0, run)
+    code, run = sim(algorithm, "-n", "5", "--entries", "4", "--crash", "1@3", "--recover", "1@40", "--delay", "1..5", "--runs", "50")
+    expect("a view begins when the holder dies", code == 0 and run["verdicts"]["held"] == 50, run)
+    for options in (["-n", "3"], ["-n", "3", "--entries", "2", "--unordered"], ["-n", "2", "--entries", "3"]):
+        code, wrong, told = check_verdict(algorithm, *options)
+        expect(f"checked {options}", code == 0, f"{wrong} {told}")
+
+
+# The changed text, its replacement, and the property that the checker finds violated.
+BROKEN_MUTEX = [
+    ("my->entries = my->holds = my->waiting = 0", "my->entries = my->waiting = 0", "exclusion"),
+    ("cv_fence(me, ++my->entries)", "cv_fence(me, my->entries)", "fences-rise"),
+    ("my->holds && !my->inside && is_unserved", "my->holds && is_unserved", "exclusion"),
+    ("if (my->holds && !my->inside", "if (my->inside", "no-deadlock"),
+    ("    served(me)[me->node] = requested(me)[me->node];\n", "", "invariant"),
+    ("!cv_list_has((struct cv_list){queue(me), my->waiting}, cv_id_of(me, node))", "node > me->node", "no-deadlock"),
+]
+
+
+def check_broken_mutex(directory, text):
+    for number, (before, after, name) in enumerate(BROKEN_MUTEX):
+        expect(f"{before} stands once in the example", text.count(before) == 1)
+        algorithm = build(directory, f"broken_mutex{number}", text.replace(before, after), ["-Wno-unused-function"])
+        _, wrong, told = check_verdict(algorithm, "-n", "3", "--entries", "2", "--property", name)
+        expect(f"{after}: caught", name in wrong, told)
+
+
 # ---- the synchronous example ----
 
 
@@ -170,6 +221,8 @@ WRONG_FIELDS = [
     ("struct state, spoken, FLAG", "struct state, heard, FLAG",
      "roll-call: byte 8 of the state of node 1 of 3 is in two fields; expected each in one field"),
     ("spoken, FLAG)", "spoken, MODE)", "field spoken of the state: expected its words"),
+    ("{{CV_FIELD(struct answer, rank, RANK)}, {0}}", "{{CV_FIELD_ROW(struct answer, \"row\")}, {CV_FIELD(struct answer, rank, RANK)}, {0}}",
+     "field row of present: expected numbers after the body, with no field but the list after them"),
 ]
 
 
@@ -195,7 +248,7 @@ def main():
     guide = GUIDE.read_text(encoding="utf-8")
     synchronous = SYNCHRONOUS.read_text(encoding="utf-8")
     expect("the guide shows the example as it is", f"```c examples/roll_call.c\n{text}```\n" in guide)
-    expect("and the other", "```c examples/independent_set.c\n" in guide)
+    expect("and the others", all(f"```c examples/{name}.c\n" in guide for name in ("independent_set", "suzuki_kasami")))
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
         algorithm = build(directory, "mine", text)
@@ -203,6 +256,8 @@ def main():
         check_broken(directory, text)
         check_unusable(directory, text)
         check_fields(directory, text)
+        check_mutex(build(directory, "mutex", MUTEX.read_text(encoding="utf-8")))
+        check_broken_mutex(directory, MUTEX.read_text(encoding="utf-8"))
         check_hosted(build(directory, "hosted", synchronous))
         check_unfit(directory, synchronous)
     print(f"{len(failures)} failed")
