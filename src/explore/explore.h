@@ -17,7 +17,8 @@
  *     scenario                         what does not change during a story
  *         {"schema":1,"words":[],"algorithm","title","citation","problem","app","topology":"complete|ring|ring-both|
  *          graph","nodes":[{"node","id","label","attr","x","y"}],"edges":[[a,b,weight]],"quorums":[[node]],
- *          "clusters":[{"head","members":[]}],"kinds":[{"name","fields":[{"name","kind"}]}],
+ *          "clusters":[{"head","members":[]}],"parents":[node],"preferred":[[a,b]],
+ *          "kinds":[{"name","fields":[{"name","kind"}]}],
  *          "state":[{"name","kind"}],"timers":["name"],"properties":[{"name","kind","claimed"}]}
  *     now                              the present state
  *         {"step","time","ended","nodes":[{"node","alive","leader":id|null,"calling","inside",

@@ -178,7 +178,8 @@ static void list_messages(struct explored *world, struct explored_events *events
 
 static void list_timers(struct explored *world, struct explored_events *events)
 {
-    const bool under_way = world->timers && explored_under_way(world), over = explored_is_over(world);
+    const bool under_way = world->timers && (explored_under_way(world) || is_starting(world));
+    const bool over = explored_is_over(world);
     for (cv_node node = 0; world->timers && node < world->nodes; node++)
         for (uint32_t timer = 0; timer < world->timers; timer++) {
             const struct explored_node *it = explored_node(world, node);

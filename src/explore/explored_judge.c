@@ -109,9 +109,20 @@ static bool somebody_took_part(const struct explored *world)
     return false;
 }
 
+/* Rounds and paths begin at every node. Before that their end is not here, however quiet it is. */
+static bool all_began(const struct explored *world)
+{
+    if (world->mutex || world->algorithm->problem == CV_ELECTION)
+        return true;
+    for (cv_node node = 0; node < world->nodes; node++)
+        if (explored_alive(world, node) && !explored_is(world, node, EXPLORED_STARTED))
+            return false;
+    return true;
+}
+
 bool explored_is_quiet(struct explored *world)
 {
-    return is_quiet(world) && somebody_took_part(world);
+    return is_quiet(world) && somebody_took_part(world) && all_began(world);
 }
 
 static uint32_t list_callers(const struct explored *world, cv_node *callers, bool planned)

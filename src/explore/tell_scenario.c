@@ -205,6 +205,17 @@ static void tell_clusters(struct cv_json *json, const struct cv_group *group)
         cv_json_numbers(json, "parents", group->parents, group->nodes);
 }
 
+/* The edges over which two clusters talk, each once. */
+static void tell_preferred(struct cv_json *json, const struct cv_group *group)
+{
+    cv_json_open(json, "preferred", '[');
+    for (cv_node node = 0; group->preferred && node < group->nodes; node++)
+        for (uint64_t e = group->edges[node]; e < group->edges[node + 1]; e++)
+            if (group->preferred[e] && group->neighbours[e] > node)
+                cv_json_numbers(json, NULL, (const uint32_t[]){node, group->neighbours[e]}, 2);
+    cv_json_close(json, ']');
+}
+
 static void tell_kinds(struct cv_json *json, const struct cv_algorithm *algorithm)
 {
     cv_json_open(json, "kinds", '[');
@@ -283,6 +294,7 @@ void tell_scenario(struct cv_json *json, const struct scenario_words *words, con
     tell_edges(json, &scenario->group);
     tell_quorums(json, &scenario->group);
     tell_clusters(json, &scenario->group);
+    tell_preferred(json, &scenario->group);
     tell_kinds(json, scenario->algorithm);
     tell_state_fields(json, scenario);
     cv_json_open(json, "timers", '[');
