@@ -9,7 +9,8 @@ export function nodeRadius(count) {
   return Math.max(5, Math.min(25, 210 / (count + 2) + 4));
 }
 
-function onCircle(count) {
+/** Places on a circle, the first at the top. */
+export function onCircle(count) {
   const radius = Math.min(WIDTH, HEIGHT) / 2 - nodeRadius(count) - 24;
   return Array.from({ length: count }, (_, i) => {
     const angle = (2 * Math.PI * i) / count - Math.PI / 2;

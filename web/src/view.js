@@ -5,6 +5,7 @@ import { Component, h } from "preact";
 
 export { Fragment, render } from "preact";
 export { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+export { count } from "./format.js";
 
 export const html = htm.bind(h);
 
@@ -29,11 +30,6 @@ export function memo(component) {
 /** Joins the class names that hold: classes("node", dead && "dead"). */
 export function classes(...names) {
   return names.filter(Boolean).join(" ");
-}
-
-/** A number of things in words: count(1, "step"), count(2, "branch", "branches"). */
-export function count(number, one, many = `${one}s`) {
-  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }
 
 /** What Enter and Space do on a part of a picture that is a button. */
