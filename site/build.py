@@ -166,14 +166,21 @@ class Site:
         """After the page's first paragraph: the first run that the page shows, to step through. A picture of it gives way."""
         if not self.explores:
             return text
-        shown = re.search(rf"^\$ conclave sim ({re.escape(page.stem)} [^\n|>]*)", text.replace("\\\n", " "), re.M)
-        words = [word for word in (shown[1] if shown else page.stem).split() if word not in ("--diagram", "--json", "--timing")]
+        words = [word for word in first_run(text, page.stem).split() if word not in ("--diagram", "--json", "--timing", "--transcript")]
         address = "../../explore.html#s=" + html.escape(urllib.parse.quote(" ".join(words), safe=",:@/='").replace("%20", "+"))
         frame = (f'<iframe class="explorer" loading="lazy" title="{page.stem}, to step through" src="{address}"></iframe>\n\n'
                  f'<p><a href="{address}">Explore it on a page of its own</a></p>\n')
         text = re.sub(r"^!\[[^\]]*\]\(\.\./pictures/[^)]*\)\n", "", text, flags=re.M)
         head, first, rest = (text.split("\n\n", 2) + ["", ""])[:3]
         return "\n\n".join([head, first, frame, rest])
+
+
+def first_run(text, algorithm):
+    """The words of the first run that a page shows: of the algorithm itself, or of one that hosts it or is hosted."""
+    runs = re.findall(r"^\$ conclave sim ([^\n|>]*)", text.replace("\\\n", " "), re.M)
+    own = [run for run in runs if run.split()[0] == algorithm]
+    hosts = [run for run in runs if f"--app {algorithm}" in run]
+    return (own + hosts + runs + [algorithm])[0]
 
 
 def title_of(path):
