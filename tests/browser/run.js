@@ -2,6 +2,8 @@
 /* Runs the tests of the page: run.js [--part I/N] [NAME...]. With SCREENSHOTS=DIR it keeps a picture of each page at its end. */
 import { join } from "node:path";
 import { access } from "./access.js";
+import { beside } from "./beside.js";
+import { breaks } from "./breaks.js";
 import { files } from "./files.js";
 import { Site } from "./harness.js";
 import { keys } from "./keys.js";
@@ -10,8 +12,25 @@ import { nodePage } from "./node_page.js";
 import { speed } from "./speed.js";
 import { steps } from "./steps.js";
 import { stories } from "./stories.js";
+import { structure } from "./structure.js";
+import { walk } from "./walk.js";
+import { why } from "./why.js";
 
-const tests = { ...modules, ...steps, ...keys, ...stories, ...files, ...access, ...speed, ...nodePage };
+const tests = {
+  ...modules,
+  ...steps,
+  ...keys,
+  ...stories,
+  ...files,
+  ...access,
+  ...speed,
+  ...nodePage,
+  ...structure,
+  ...beside,
+  ...why,
+  ...breaks,
+  ...walk,
+};
 const words = process.argv.slice(2);
 const [part, parts] = words[0] === "--part" ? words.splice(0, 2)[1].split("/").map(Number) : [1, 1];
 const wanted = words;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* The page as a whole. */
+import { Difference, OtherNetwork, TwoDiagrams } from "./beside.js";
 import { Branches } from "./branches.js";
+import { Breakers, Broken } from "./breaks.js";
 import { Diagram } from "./diagram.js";
 import { Gallery, Idea } from "./gallery.js";
+import { Why } from "./handler.js";
 import { nameOf } from "./marks.js";
 import { Network } from "./network.js";
 import { MessageMenu, Next } from "./next.js";
@@ -11,8 +14,9 @@ import { Counts, Explanation, NodeCard, NodeTable, Properties } from "./panels.j
 import { Predict } from "./predict.js";
 import { Recorded } from "./recorded.js";
 import { firstViolation, flightsOf } from "./story.js";
+import { Sets, tokenLine } from "./structure.js";
 import { Transport } from "./transport.js";
-import { html, memo, useEffect, useState } from "./view.js";
+import { classes, html, memo, useEffect, useState } from "./view.js";
 
 const StillIdea = memo(Idea);
 
@@ -55,7 +59,10 @@ function Verdict({ scenario, now }) {
   if (scenario.problem === "mutex") {
     const inside = alive.filter((node) => node.inside);
     const text = inside.length ? `${named(inside)} ${inside.length > 1 ? "are" : "is"} inside` : "nobody is inside";
-    return html`<p class=${inside.length > 1 ? "verdict-line bad" : "verdict-line"}>${text}</p>`;
+    const token = tokenLine(scenario, now);
+    return html`<p class=${inside.length > 1 ? "verdict-line bad" : "verdict-line"}>${text}${
+      token && html`<span class=${/lost|tokens/.test(token) ? "token-line bad" : "token-line"}>${`, ${token}`}</span>`
+    }</p>`;
   }
   if (scenario.problem === "election") {
     const leaders = alive.filter((node) => node.leader === scenario.nodes[node.node].id);
@@ -67,38 +74,44 @@ function Verdict({ scenario, now }) {
   return null;
 }
 
+/** One click mends what is cut, be it a link or the network as a whole. */
+function Repair({ controller, events }) {
+  const heals = events.filter(({ type }) => type === "heal");
+  const whole = heals.find(({ node }) => node == null) ?? (heals.length === 1 ? heals[0] : null);
+  if (!whole) return null;
+  return html`<button class="repair" data-do="heal" title=${whole.text} onClick=${() => controller.take(whole.index)}>${whole.node == null ? "Heal the network" : "Heal the link"}</button>`;
+}
+
 function Stage({ controller, state }) {
   const { scenario, now, story, node, message, other } = state;
   const { entry } = story.cursor;
   return html`<section class="stage" aria-label="the network">
     <div class="stage-head">
       <${Verdict} scenario=${scenario} now=${now} />
-      <${Explanation} place=${story.cursor} />
+      <${Explanation} place=${story.cursor} why=${state.why} onWhy=${() => controller.toggleWhy()} />
     </div>
     <div class=${other ? "networks two" : "networks"}>
       <${Network} scenario=${scenario} now=${now} entry=${entry} flight=${flightsOf(story).get(entry?.received)} chosen=${node} message=${message}
         onSelect=${controller.acts.select} onDeliver=${controller.acts.deliver} onChoose=${controller.acts.selectMessage} />
-      ${
-        other &&
-        html`<div class="other"><p class="dim">the other branch, at its step ${other.tip.depth}: ${other.tip.entry?.text ?? ""}</p>
-        <${Network} scenario=${scenario} now=${other.now} entry=${other.tip.entry} label="network of the other branch" chosen=${node}
-          onSelect=${(it) => controller.select(it)} onDeliver=${() => {}} onChoose=${() => {}} />
-        <p><b>${other.now.counts.total}</b> <span class="dim">messages there,</span> <b>${now.counts.total}</b> <span class="dim">here</span></p></div>`
-      }
+      <${Repair} controller=${controller} events=${state.events} />
+      ${other && html`<${OtherNetwork} controller=${controller} state=${state} />`}
     </div>
   </section>`;
 }
 
-function Side({ controller, state }) {
+function Side({ controller, state, gallery }) {
   const { scenario, now, events, own, untold, node, message, predict, search, story } = state;
   const { take } = controller.acts;
   return html`<aside class="side" aria-label="what can happen and what is known">
     ${predict && html`<${Predict} scenario=${scenario} predict=${predict} onAnswer=${(choice) => controller.answer(choice)} onEnd=${() => controller.togglePredict()} />`}
-    ${search?.done && html`<div class="card"><${SearchState} search=${search} /><button class="quiet" onClick=${() => controller.set({ search: null })}>Close</button></div>`}
+    <${Broken} controller=${controller} />
+    ${search?.done && !state.broken && html`<div class="card"><${SearchState} search=${search} /><button class="quiet" onClick=${() => controller.set({ search: null })}>Close</button></div>`}
     ${message != null && html`<${MessageMenu} scenario=${scenario} now=${now} events=${events} own=${own} serial=${message} onTake=${take} onClose=${() => controller.selectMessage(message)} />`}
     ${node != null && html`<${NodeCard} scenario=${scenario} now=${now} node=${node} onClose=${() => controller.select(node)} />`}
     ${scenario.recorded && html`<${Recorded} recording=${scenario.recording} entry=${story.cursor.entry} onChoose=${(name) => controller.chooseName(name)} />`}
+    ${state.why && html`<${Why} scenario=${scenario} now=${now} place=${story.cursor} flight=${flightsOf(story).get(story.cursor.entry?.received)} code=${gallery.code} onClose=${() => controller.toggleWhy()} />`}
     ${!predict?.question && !scenario.recorded && html`<${Next} scenario=${scenario} now=${now} events=${events} own=${own} untold=${untold} node=${node} onTake=${take} />`}
+    <${Sets} scenario=${scenario} node=${node} onSelect=${controller.acts.select} />
     <${Counts} scenario=${scenario} now=${now} />
     ${!scenario.recorded && html`<${Properties} now=${now} violation=${firstViolation(story)} onGo=${(place) => controller.goTo(place)} />`}
   </aside>`;
@@ -107,8 +120,8 @@ function Side({ controller, state }) {
 function Facts({ controller, state, gallery }) {
   const { scenario, story, other, about, catalogue } = state;
   return html`<div class="facts">
-    <${StillIdea} scenario=${scenario} catalogue=${catalogue} gallery=${gallery} about=${about} />
-    <${Branches} story=${story} other=${other} onGo=${(tip) => controller.goTo(tip)} onCompare=${(tip) => controller.compare(tip)} />
+    <${StillIdea} scenario=${scenario} catalogue=${catalogue} gallery=${gallery} about=${about} controller=${controller} />
+    <${Branches} story=${story} other=${other} controller=${controller} />
   </div>`;
 }
 
@@ -124,7 +137,7 @@ export function App({ controller, gallery, source }) {
   useEffect(() => controller.listen(setState), []);
   const { scenario, now, overlay, story, predict } = state;
   const close = () => controller.set({ overlay: null });
-  return html`<div class=${state.busy ? "page busy" : "page"}>
+  return html`<div class=${classes("page", state.busy && "busy", state.other && "comparing")}>
     <${TopBar} controller=${controller} line=${controller.line()} />
     <${Lines} controller=${controller} state=${state} />
     ${
@@ -132,9 +145,13 @@ export function App({ controller, gallery, source }) {
       now &&
       html`<main>
       <${Stage} controller=${controller} state=${state} />
-      <${Side} controller=${controller} state=${state} />
+      <${Side} controller=${controller} state=${state} gallery=${gallery} />
       <${Transport} story=${story} playing=${state.playing} next=${predict?.question ? null : controller.likely()} controller=${controller} />
-      <${Diagram} scenario=${scenario} story=${story} onGo=${controller.acts.goTo} />
+      ${
+        state.other
+          ? html`<div class="diagrams"><${TwoDiagrams} controller=${controller} state=${state} /><${Difference} state=${state} /></div>`
+          : html`<${Diagram} scenario=${scenario} story=${story} onGo=${controller.acts.goTo} />`
+      }
       <${NodeTable} scenario=${scenario} now=${now} onSelect=${controller.acts.select} />
       <${Facts} controller=${controller} state=${state} gallery=${gallery} />
     </main>`
@@ -146,6 +163,6 @@ export function App({ controller, gallery, source }) {
     }
     ${overlay === "help" && html`<${Help} onClose=${close} />`}
     ${overlay === "save" && scenario && html`<${Save} controller=${controller} source=${source} onClose=${close} />`}
-    ${overlay === "break" && scenario && html`<${BreakIt} controller=${controller} onClose=${close} />`}
+    ${overlay === "break" && scenario && html`<${BreakIt} controller=${controller} onClose=${close}><${Breakers} controller=${controller} gallery=${gallery} /><//>`}
   </div>`;
 }

@@ -7,10 +7,11 @@ import { startEngine } from "./engine.js";
 import { joinWords, readLink, splitWords, writeLink } from "./link.js";
 import { makeQuestion } from "./predict.js";
 import { beginOf, WHY_NO_LINK, WHY_NOTHING_ELSE } from "./recorded.js";
+import { Second } from "./second.js";
 import { addStep, firstViolation, indicesBetween, makeStory, meetingPlace, moveTo, tipOf, tips } from "./story.js";
 
 const RUN_STEPS = 10000;
-const PLAY_MS = 900;
+const PLAY_MS = 700;
 const ADDRESS_MS = 400;
 const LONGEST_ADDRESS = 8000;
 const LARGE_GROUP = 17; // the engine tells such a group in part: a node and a message are asked about
@@ -26,7 +27,7 @@ export class Controller {
     this.undrawn = false; // the state has changed since
     this.goal = null; // the step that the slider wishes
     this.engine = null;
-    this.second = null;
+    this.second = new Second(this); // the branch beside this one
     this.written = location.href; // the address as the page knows it
     // What components call. A component is drawn again if it is given another function.
     this.acts = Object.fromEntries(
@@ -50,8 +51,10 @@ export class Controller {
       playing: false,
       overlay: null, // "gallery", "help", "save", "break"
       search: null, // {states, done, found, …}
-      other: null, // the branch beside this one: {tip, now}
+      broken: null, // the way in which an assumption was broken: {assumption, what, …}
+      other: null, // the branch beside this one: {tip, now, story: {line, cursor}}
       predict: null, // a question before a step
+      why: false, // is the handler of each step shown?
     };
   }
 
@@ -100,7 +103,6 @@ export class Controller {
     const begin = this.linked() ?? (this.begin.words || this.begin.replay || this.begin.recordings ? this.begin : null);
     if (begin) await this.open(begin);
     if (!this.state.scenario) this.set({ overlay: "gallery" });
-    else if (begin?.play) this.play();
   }
 
   /** The story that the address holds, or null. */
@@ -122,7 +124,13 @@ export class Controller {
     return link ? this.open(link) : Promise.resolve();
   }
 
-  open(begin) {
+  /** Begins a story; one that is to be seen plays by itself. */
+  async open(begin) {
+    await this.openNow(begin);
+    if (begin.play && !this.state.error) this.play();
+  }
+
+  openNow(begin) {
     return this.queue(async () => {
       this.stopPlaying();
       this.set({ busy: true, error: null });
@@ -146,6 +154,7 @@ export class Controller {
         message: null,
         overlay: begin.overlay ?? null,
         search: null,
+        broken: null,
         other: null,
         predict: null,
         about: begin.about ?? null,
@@ -304,10 +313,19 @@ export class Controller {
       await this.forward();
       if (!this.state.playing) return;
       const at = this.state.story.cursor;
-      if (at === before || at.entry?.violated?.length) this.set({ playing: false });
+      if (at === before || at.entry?.violated?.length || this.isRemarkable(at)) this.set({ playing: false });
       else this.timer = setTimeout(tick, PLAY_MS);
     };
     tick();
+  }
+
+  /** Has this step made a second leader, or let a second one in? Then there is something to look at. */
+  isRemarkable({ entry }) {
+    const { scenario, now } = this.state;
+    const alive = now.nodes.filter((node) => node.alive);
+    const leaders = alive.filter(({ node, leader }) => leader === scenario.nodes[node].id);
+    if (entry?.elected === scenario.nodes[entry?.node]?.id) return leaders.length > 1;
+    return entry?.entered != null && alive.filter(({ inside }) => inside).length > 1;
   }
 
   stopPlaying() {
@@ -356,27 +374,17 @@ export class Controller {
   turnBranch(by) {
     const all = tips(this.state.story);
     const at = all.indexOf(tipOf(this.state.story.cursor));
-    return this.goTo(all[(at + by + all.length) % all.length]);
+    return this.goToBranch(all[(at + by + all.length) % all.length]);
+  }
+
+  /** To the end of a branch; if that is the one beside this, the two change places. */
+  goToBranch(tip) {
+    return tip === this.state.other?.tip ? this.second.swap() : this.goTo(tip);
   }
 
   toViolation() {
     const place = firstViolation(this.state.story);
     return place ? this.goTo(place) : Promise.resolve();
-  }
-
-  /** Shows another branch beside this one; null ends that. */
-  compare(tip) {
-    return this.queue(async () => {
-      if (!tip) {
-        this.set({ other: null });
-        return;
-      }
-      this.second ??= await startEngine(this.begin.served);
-      const { scenario, files } = this.state;
-      const indices = indicesBetween(this.state.story.root, tip);
-      const { now } = await this.second.request("open", { words: scenario.words, files, indices });
-      this.set({ other: { tip, now } });
-    });
   }
 
   // ---- search ----
@@ -408,6 +416,25 @@ export class Controller {
       seeker?.end();
       this.seeker = null;
     }
+  }
+
+  /** Opens a small group in which an assumption does not hold, and goes to what that breaks. */
+  async breakBy(way) {
+    await this.open({ words: way.words });
+    if (this.state.error) return;
+    this.set({ broken: way });
+    if (!way.run) {
+      await this.search({ kind: "violation" }, way.limits);
+      return;
+    }
+    await this.run();
+    await this.toViolation();
+  }
+
+  /** From the start to the violation, by itself. */
+  async watch() {
+    await this.toStart();
+    this.play();
   }
 
   /** Makes a branch of what was found, and goes to its end. */
@@ -445,6 +472,10 @@ export class Controller {
     const { scenario, node, message } = this.state;
     if (scenario.nodes.length < LARGE_GROUP || (node == null && message == null)) return Promise.resolve();
     return this.queue(async () => this.show(await this.engine.request("look", this.wanted())));
+  }
+
+  toggleWhy() {
+    this.set({ why: !this.state.why });
   }
 
   overlay(name) {

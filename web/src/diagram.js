@@ -119,7 +119,7 @@ function labels(arrows, scenario) {
 function LifeLine({ turns, down, y, right, from, to }) {
   const parts = [];
   let began = LEFT;
-  let kind = down ? "dead" : "life";
+  let kind = down ? "down-line" : "life";
   const close = (x, next) => {
     if (x > began && x >= from && began <= to)
       parts.push(html`<line key=${began} class=${kind} x1=${began} y1=${y} x2=${x} y2=${y} />`);
@@ -205,7 +205,7 @@ const Column = memo(({ place, later, here, height, onGo }) => {
   const { entry, depth } = place;
   const x = xOf(depth);
   const violated = entry?.violated?.length > 0;
-  return html`<g class=${classes("column", later && "later", violated && "violated", here && "here")}>
+  return html`<g class=${classes("column", later && "later", violated && "violated", here && "here", entry?.type === "cut" && "splits", entry?.type === "heal" && "joins")}>
     <rect class="target" x=${x - STEP / 2} y="0" width=${STEP} height=${height} data-step=${depth}
       onClick=${onGo && (() => onGo(place))}><title>${entry?.text ?? "the start"}</title></rect>
     <line class="grid" x1=${x} y1=${TOP - 6} x2=${x} y2=${height} />
@@ -234,13 +234,23 @@ function flightsIn(flights, first, last, seen, most) {
   return arriving.concat(leaving, passing).slice(0, most);
 }
 
+/** What two branches have in common, where they part, and what is one's own. */
+function Common({ depth, height, end }) {
+  const fork = xOf(depth) + STEP / 2;
+  return html`<g class="apart">
+    <rect class="in-common" x=${LEFT} y="0" width=${fork - LEFT} height=${height}><title>both branches have this in common</title></rect>
+    ${end > fork && html`<rect class="own" x=${fork} y="0" width=${end - fork} height=${height} />`}
+    <line class="fork" x1=${fork} y1="0" x2=${fork} y2=${height} />
+  </g>`;
+}
+
 /** The drawing itself, of the steps and nodes in a window. */
-export function DiagramPicture({ scenario, story, window, onGo, whole }) {
+export function DiagramPicture({ scenario, story, window, onGo, whole, steps: wide, common, label }) {
   const { line, cursor } = story;
   const nodes = scenario.nodes.length;
   const pitch = pitchOf(nodes);
   const yOf = (node) => TOP + 14 + node * pitch;
-  const width = xOf(line.length) + 40;
+  const width = xOf(Math.max(line.length, wide ?? 0)) + 40; // a branch beside another has the other's width
   const height = TOP + nodes * pitch + 8;
   const first = Math.max(0, Math.floor((window.left - LEFT) / STEP) - MARGIN);
   const last = Math.min(line.length - 1, Math.ceil((window.right - LEFT) / STEP) + MARGIN);
@@ -251,8 +261,9 @@ export function DiagramPicture({ scenario, story, window, onGo, whole }) {
   const steps = line.slice(first, last + 1);
   const ids = scenario.nodes.map(({ node }) => node).filter(seen);
   return html`<svg class="diagram-picture" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="img"
-      aria-label=${`space-time diagram, step ${cursor.depth} of ${line.length - 1}`}>
+      aria-label=${`${label ?? "space-time diagram"}, step ${cursor.depth} of ${line.length - 1}`}>
     <${ArrowHeads} />
+    ${common != null && html`<${Common} depth=${common} height=${height} end=${xOf(line.length - 1) + STEP / 2} />`}
     ${steps.map(
       (
         place,
@@ -285,9 +296,28 @@ export function DiagramPicture({ scenario, story, window, onGo, whole }) {
   </svg>`;
 }
 
-export function Diagram({ scenario, story, onGo }) {
+/** Boxes of diagrams that stand beside each other scroll together; their pictures have the same width. */
+function useTogether(box, together) {
+  useEffect(() => {
+    if (!together) return undefined;
+    const it = box.current;
+    const follow = () => {
+      for (const other of together)
+        if (other !== it && other.scrollLeft !== it.scrollLeft) other.scrollLeft = it.scrollLeft;
+    };
+    together.add(it);
+    it.addEventListener("scroll", follow, { passive: true });
+    return () => {
+      together.delete(it);
+      it.removeEventListener("scroll", follow);
+    };
+  }, [together]);
+}
+
+export function Diagram({ scenario, story, onGo, together, steps, common, side, label }) {
   const box = useRef(null);
   const sight = useSight(box);
+  useTogether(box, together);
   const { cursor, line } = story;
   useLayoutEffect(() => {
     const x = xOf(cursor.depth);
@@ -295,10 +325,11 @@ export function Diagram({ scenario, story, onGo }) {
     if (x > sight.right - STEP * 2 || x < sight.left + LEFT + STEP)
       box.current.scrollLeft = Math.max(0, x - width * 0.6);
   }, [cursor, line.length]);
-  return html`<section class="diagram" aria-label="space-time diagram">
-    <div class="scroll" ref=${box} tabindex="0" role="region" aria-label="the steps so far, to be scrolled">
-      <${DiagramPicture} scenario=${scenario} story=${story} window=${sight} onGo=${onGo} />
+  return html`<section class=${classes("diagram", side)} aria-label=${label ?? "space-time diagram"}>
+    ${side && html`<p><span class=${`flag-${side}`}>${side}</span> <span class="dim">${common == null ? "" : `the same until step ${common}`}</span></p>`}
+    <div class="scroll" ref=${box} tabindex="0" role="region" aria-label=${side ? `the steps of the branch ${side}` : "the steps so far, to be scrolled"}>
+      <${DiagramPicture} scenario=${scenario} story=${story} window=${sight} onGo=${onGo} steps=${steps} common=${common} label=${label} />
     </div>
-    <${Legend} scenario=${scenario} marks=${marksIn(story)} />
+    ${side !== "there" && html`<${Legend} scenario=${scenario} marks=${marksIn(story)} />`}
   </section>`;
 }

@@ -3,6 +3,7 @@
  * The gallery: a few stories to begin with, every scenario of the texts, every algorithm. The page is built with it
  * (scripts/page.py): scenarios/, docs/texts.md and the head comments of the algorithms.
  */
+import { Breakers } from "./breaks.js";
 import { joinWords, splitWords } from "./link.js";
 import { html, useEffect, useMemo, useRef, useState } from "./view.js";
 
@@ -25,7 +26,8 @@ const FEATURED = [
   {
     title: "Split brain",
     about: "The network falls into two, and each half elects a leader of its own.",
-    line: "bully --ids 0..5 --partition 0,1,2/3,4,5@0..60 --start 0,3",
+    line: "bully --ids 0..3 --partition 0,1/2,3@0..60 --start 0,2 --detect 99",
+    play: true, // until both halves have a leader
   },
   {
     title: "The bully",
@@ -51,8 +53,8 @@ const FEATURED = [
 ];
 
 /** The first words of a text: enough to recognize it. */
-function Story({ title, about, words, verdict, onOpen }) {
-  return html`<button class="story" data-words=${joinWords(words)} onClick=${() => onOpen({ words, about: { title, about }, overlay: verdict === "search" ? "break" : null })}>
+function Story({ title, about, words, verdict, play, onOpen }) {
+  return html`<button class="story" data-words=${joinWords(words)} onClick=${() => onOpen({ words, about: { title, about }, overlay: verdict === "search" ? "break" : null, play })}>
     <span class="story-title">${title}</span>
     ${about && html`<span class="story-about">${about}</span>`}
     <code>${joinWords(words)}</code>
@@ -116,7 +118,7 @@ export function Gallery({ gallery, catalogue, canClose, onOpen, onFiles, onClose
       ${
         featured.length > 0 &&
         html`<section><div class="stories featured">${featured.map(
-          ({ title, about, line }) => html`<${Story} key=${title} title=${title} about=${about}
+          ({ title, about, line, play }) => html`<${Story} key=${title} title=${title} about=${about} play=${play}
         words=${splitWords(line)} onOpen=${onOpen} />`,
         )}</div></section>`
       }
@@ -134,7 +136,7 @@ export function Gallery({ gallery, catalogue, canClose, onOpen, onFiles, onClose
 }
 
 /** What an algorithm is about: its idea, what it costs and assumes, what breaks it. */
-export function Idea({ scenario, catalogue, gallery, about }) {
+export function Idea({ scenario, catalogue, gallery, about, controller }) {
   const ideas = [scenario.algorithm, scenario.app].map((name) => gallery.ideas[name]).filter(Boolean);
   const algorithm = catalogue?.find(({ name }) => name === scenario.algorithm);
   return html`<section class="card idea" aria-label="the algorithm">
@@ -142,6 +144,7 @@ export function Idea({ scenario, catalogue, gallery, about }) {
     ${about && html`<p class="about"><b>${about.title}.</b> ${about.about}</p>`}
     ${ideas.map((idea) => html`<${IdeaText} key=${idea.citation} idea=${idea} />`)}
     ${ideas.length === 0 && algorithm && html`<p class="dim citation">${algorithm.citation}</p>`}
+    <${Breakers} controller=${controller} gallery=${gallery} />
   </section>`;
 }
 

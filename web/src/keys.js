@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The keyboard. One table: what a key does and what the help says about it. */
 import { eventsAt, groupEvents } from "./next.js";
-import { tipOf, tips } from "./story.js";
 
 export const KEYS = [
   {
@@ -33,7 +32,12 @@ export const KEYS = [
   { keys: ["v"], show: "v", help: "to the moment of the violation", run: (c) => c.toViolation() },
   { keys: ["["], show: "[ ]", help: "the branch before, the next", run: (c) => c.turnBranch(-1) },
   { keys: ["]"], run: (c) => c.turnBranch(1) },
-  { keys: ["c"], show: "c", help: "two branches side by side, or one", run: compare },
+  { keys: ["c"], show: "c", help: "two branches side by side, or one", run: (c) => c.second.toggle() },
+  { keys: ["o"], show: "o", help: "another branch beside this one", run: (c) => c.second.turn() },
+  { keys: ["w"], show: "w", help: "the two branches change places", run: (c) => c.second.swap() },
+  { keys: [","], show: ", .", help: "the branch beside: one step back, forward", run: (c) => c.second.step(-1) },
+  { keys: ["."], run: (c) => c.second.step(1) },
+  { keys: ["h"], show: "h", help: "why: the handler that ran, as pseudo-code", run: (c) => c.toggleWhy() },
   { keys: ["q"], show: "q", help: "predict each step before it is taken", run: (c) => c.togglePredict() },
   { keys: ["g"], show: "g", help: "the scenarios", run: (c) => c.overlay("gallery") },
   {
@@ -72,13 +76,6 @@ function takeOfNode(controller, ...types) {
 
 function crash(controller) {
   return takeOfNode(controller, "crash", "recover");
-}
-
-function compare(controller) {
-  const { story, other } = controller.state;
-  const mine = tipOf(story.cursor);
-  const tip = tips(story).find((it) => it !== mine);
-  return other || !tip ? controller.compare(null) : controller.compare(tip);
 }
 
 function close(controller) {

@@ -14,7 +14,7 @@ function makeLine() {
 
 /** How the line of a node goes on after these marks; null: as before. */
 function kindAfter(marks, before) {
-  if (marks.includes("crash")) return "dead";
+  if (marks.includes("crash")) return "down-line";
   if (marks.includes("enter")) return "inside-line";
   if (marks.includes("leave") || marks.includes("recover")) return "life";
   return marks.includes("request") && before === "life" ? "wait-line" : null;

@@ -14,6 +14,7 @@ export function kindColour(scenario, kind) {
 export function shortText(message) {
   const inside = /\(([^)]*)\)/.exec(message.text)?.[1];
   if (inside && inside.length <= 5) return inside;
+  if (message.kind === "token") return ""; // a coin says it
   return message.kind.length <= 4 ? message.kind : message.kind.slice(0, 3);
 }
 

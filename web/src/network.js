@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* The network: nodes with what they are, messages under way, and what the algorithm has built over them. */
+/* The network: nodes with what they are, and messages under way. */
 import { along, HEIGHT, layOut, linksOf, nodeRadius, WIDTH } from "./layout.js";
 import { kindColour, nameOf, nameOfId, shortText } from "./marks.js";
+import { CROSS, CROWN, nameSize } from "./shapes.js";
+import { holdsToken, isToken, Structure } from "./structure.js";
 import { classes, count, html, memo, onActivate, useMemo } from "./view.js";
 
 const BEND = 16;
@@ -35,41 +37,18 @@ const Links = memo(({ scenario, places, radius }) => {
   });
 });
 
-/** What the algorithm has built: a tree, a cut, the sets of the node that is looked at. */
-function Overlays({ scenario, now, places, radius, chosen }) {
-  const parts = [];
-  for (const { node, parent, alive } of now.nodes) {
-    if (parent == null || parent === node || !alive || !places[parent]) continue;
-    const far = Math.hypot(places[parent].x - places[node].x, places[parent].y - places[node].y) || 1;
-    const end = along(places[node], places[parent], 1 - (radius + 6) / far, 0);
-    parts.push(html`<line key=${`t${node}`} class="tree" x1=${places[node].x} y1=${places[node].y} x2=${end.x} y2=${end.y}
-      marker-end="url(#up)" />`);
-  }
-  for (const [a, b] of now.cuts ?? [])
-    parts.push(html`<line key=${`c${a}-${b}`} class="cut" x1=${places[a].x} y1=${places[a].y} x2=${places[b].x}
-      y2=${places[b].y} />`);
-  const sets = chosen == null ? null : (scenario.quorums?.[chosen] ?? clusterOf(scenario, chosen));
-  for (const member of sets ?? [])
-    parts.push(html`<circle key=${`q${member}`} class="member" cx=${places[member].x} cy=${places[member].y}
-      r=${radius + 7} />`);
-  return parts;
+/** A coin: here is the token, or there it goes. */
+function Token({ x, y, size }) {
+  return html`<g class="token" transform=${`translate(${x.toFixed(1)} ${y.toFixed(1)})`}>
+    <circle r=${size} /><circle class="rim" r=${size * 0.62} /></g>`;
 }
 
-/** Is the token here? An algorithm with a token has a flag for it in its state. */
-function holdsToken(scenario, node) {
-  const field = scenario.kinds.some(({ name }) => name === "token") && node.state?.find(({ name }) => name === "holds");
-  return node.alive && Boolean(field) && /^(yes|true|1)$/.test(String(field.value));
-}
-
-function clusterOf(scenario, node) {
-  return scenario.clusters?.find(({ members }) => members.includes(node))?.members ?? null;
-}
-
-function NodeMark({ scenario, node, place, radius, chosen, acted, onSelect }) {
+function NodeMark({ scenario, node, place, radius, chosen, acted, differs, onSelect }) {
   const name = nameOf(scenario, node.node);
   const leads = node.leader === scenario.nodes[node.node].id;
   const role = roleOf(scenario, node);
   const changed = node.state?.some((field) => field.changed);
+  const token = holdsToken(scenario, node);
   const { attr, id } = scenario.nodes[node.node];
   const small = radius < 14;
   const told = attr != null && attr !== id && !small ? attr : null;
@@ -83,23 +62,24 @@ function NodeMark({ scenario, node, place, radius, chosen, acted, onSelect }) {
     chosen && "chosen",
     acted && "acted",
     changed && "changed",
+    differs && "differs",
   );
   const choose = () => onSelect(node.node);
   const draw =
     () => html`<g class=${shown} transform=${`translate(${place.x.toFixed(1)} ${place.y.toFixed(1)})`} role="button"
-      tabindex="0" aria-pressed=${chosen ? "true" : "false"} aria-label=${["node", name, told, small ? null : role].filter((part) => part != null && part !== "").join(" ")}
+      tabindex="0" aria-pressed=${chosen ? "true" : "false"} aria-label=${["node", name, told, small ? null : role, token && "has the token"].filter((part) => part != null && part !== "" && part !== false).join(" ")}
       data-node=${node.node} onClick=${choose}
       onKeyDown=${onActivate(choose)}>
     <circle class="halo" r=${radius + 5} />
     <circle class="body" r=${radius} />
-    <text class="name" y=${small ? 3.5 : 5} style=${{ fontSize: `${Math.max(8, Math.min(16, radius * 0.8))}px` }}>${name}</text>
+    <text class="name" y=${small ? 3.5 : 5} style=${{ fontSize: `${nameSize(radius)}px` }}>${name}</text>
     ${told != null && html`<text class="attr" x=${radius + 3} y=${-radius + 6}>${` ${told}`}</text>`}
-    ${!node.alive && !small && html`<path class="cross thick" transform=${`translate(${radius * 0.75} ${-radius * 0.75})`} d="M-5-5l10 10m0-10l-10 10" />`}
-    ${leads && node.alive && !small && html`<path class="crown" transform=${`translate(0 ${-radius - 4})`} d="M-8 0l-2-9 5 4 5-7 5 7 5-4-2 9z" />`}
-    ${holdsToken(scenario, node) && html`<circle class="token" cx=${radius * 0.8} cy=${-radius * 0.8} r="7" />`}
+    ${!node.alive && !small && html`<path class="cross thick" transform=${`translate(${radius * 0.75} ${-radius * 0.75})`} d=${CROSS} />`}
+    ${leads && node.alive && !small && html`<path class="crown" transform=${`translate(0 ${-radius - 4})`} d=${CROWN} />`}
+    ${token && html`<${Token} x=${radius * 0.8} y=${-radius * 0.8} size=${small ? 5 : 8} />`}
     ${!small && html`<text class="role" y=${radius + 15}>${` ${role}`}</text>`}
   </g>`;
-  return useMemo(draw, [scenario, shown, role, place, holdsToken(scenario, node)]); // most nodes do not change in a step
+  return useMemo(draw, [scenario, shown, role, place, token]); // most nodes do not change in a step
 }
 
 /** Where messages stand: the first of a channel nearest to its receiver. */
@@ -139,6 +119,7 @@ function MessageMark({ scenario, spot, from, chosen, onDeliver, onChoose }) {
       `k${kindColour(scenario, message.kind)}`,
       !deliverable && "later",
       chosen && "chosen",
+      isToken(message) && "coin",
     );
     const way = { "--from-x": `${(from.x - x).toFixed(0)}px`, "--from-y": `${(from.y - y).toFixed(0)}px` };
     return html`<g class=${shown} transform=${`translate(${x.toFixed(1)} ${y.toFixed(1)})`} role="button" tabindex="0"
@@ -146,6 +127,7 @@ function MessageMark({ scenario, spot, from, chosen, onDeliver, onChoose }) {
       <title>${title}${deliverable ? " — click to deliver, right-click for more" : ""}</title>
       <g class="flies" style=${way}>
         <circle class="reach" r="18" />
+        ${isToken(message) && html`<${Token} x=${0} y=${0} size=${16} />`}
         <rect class="pill" x=${-width / 2} y="-10" width=${width} height="20" rx="10" />
         <text y="4">${text}</text>
       </g>
@@ -167,7 +149,19 @@ function Arrival({ scenario, entry, flight, places }) {
   </g>`;
 }
 
-export function Network({ scenario, now, entry, flight, chosen, message, label, onSelect, onDeliver, onChoose }) {
+export function Network({
+  scenario,
+  now,
+  entry,
+  flight,
+  chosen,
+  message,
+  differs,
+  label,
+  onSelect,
+  onDeliver,
+  onChoose,
+}) {
   const places = useMemo(() => layOut(scenario), [scenario]);
   const radius = nodeRadius(scenario.nodes.length);
   const spots = placeMessages(now.messages, places, radius);
@@ -181,10 +175,10 @@ export function Network({ scenario, now, entry, flight, chosen, message, label, 
       </marker>
     </defs>
     <${Links} scenario=${scenario} places=${places} radius=${radius} />
-    <${Overlays} scenario=${scenario} now=${now} places=${places} radius=${radius} chosen=${chosen} />
+    <${Structure} scenario=${scenario} now=${now} places=${places} radius=${radius} chosen=${chosen} />
     ${now.nodes.map(
       (node) => html`<${NodeMark} key=${node.node} scenario=${scenario} node=${node} place=${places[node.node]}
-        radius=${radius} chosen=${chosen === node.node} acted=${entry?.node === node.node} onSelect=${onSelect} />`,
+        radius=${radius} chosen=${chosen === node.node} acted=${entry?.node === node.node} differs=${differs?.has(node.node)} onSelect=${onSelect} />`,
     )}
     <${Arrival} scenario=${scenario} entry=${entry} flight=${flight} places=${places} />
     ${now.messages_untold > 0 && html`<text class="weight" x=${WIDTH / 2} y=${HEIGHT - 6}>and ${count(now.messages_untold, "message")} more under way</text>`}

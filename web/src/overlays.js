@@ -79,7 +79,7 @@ const LIMITS = [
   ["drops", "lost messages", 0],
 ];
 
-export function BreakIt({ controller, onClose }) {
+export function BreakIt({ controller, onClose, children }) {
   const { scenario, search } = controller.state;
   const [goal, setGoal] = useState(0);
   const [early, setEarly] = useState(true);
@@ -106,6 +106,7 @@ export function BreakIt({ controller, onClose }) {
     <p><button class="primary" data-do="search" disabled=${running} onClick=${go}>Search</button>
       ${running && html` <button data-do="stop-search" onClick=${() => controller.stopSearch()}>Stop</button>`}</p>
     <${SearchState} search=${search} />
+    ${children}
   <//>`;
 }
 

@@ -5,11 +5,11 @@ import { roleOf } from "./network.js";
 import { classes, html, useState } from "./view.js";
 
 /** The step that led here, in words, and which handler of the algorithm ran. */
-export function Explanation({ place }) {
+export function Explanation({ place, why, onWhy }) {
   const { entry, depth } = place;
   if (!entry) return html`<p class="explanation" role="status"><b>The start.</b> Nothing has happened yet.</p>`;
   return html`<div class="explanation" role="status">
-    <p><b>Step ${depth}.</b> ${entry.text}${entry.handler && html` <span class="dim why">in <code>${entry.handler}</code></span>`}</p>
+    <p><b>Step ${depth}.</b> ${entry.text}. <button class="quiet why" data-do="why" aria-pressed=${why ? "true" : "false"} title="which handler ran, and why (h)" onClick=${onWhy}>why?</button></p>
     ${entry.violated?.length > 0 && html`<p class="bad">⚑ This step violates <b>${entry.violated.join(", ")}</b>.</p>`}
   </div>`;
 }

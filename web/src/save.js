@@ -14,6 +14,32 @@ function download(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+/** Rules whose colour is that of a class around or at them, as one rule for each of these classes. */
+function spreadOver(rule, variable, name, values) {
+  const rules = [];
+  for (let i = 0; i < 8; i++) {
+    const at = `.${name}${i}`;
+    const selectors = rule.selectorText.split(",").flatMap((part) => {
+      const selector = part.trim();
+      return selector.startsWith(".") ? [`${at} ${selector}`, at + selector] : [`${at} ${selector}`];
+    });
+    const colour = colourOf(at, variable, values);
+    if (colour) rules.push(`${selectors.join(",")}{${rule.style.cssText.replaceAll(`var(${variable})`, colour)}}`);
+  }
+  return rules;
+}
+
+/** What a class such as .k3 makes of a variable such as --kind. */
+function colourOf(selector, variable, values) {
+  for (const sheet of document.styleSheets)
+    for (const rule of sheet.cssRules)
+      if (rule.selectorText === selector && rule.style.getPropertyValue(variable)) {
+        const name = /--[\w-]+/.exec(rule.style.getPropertyValue(variable))?.[0];
+        return values.getPropertyValue(name).trim();
+      }
+  return null;
+}
+
 /** The rules of the page that a picture needs, with colours in the place of variables. */
 function pictureStyle() {
   const values = getComputedStyle(document.documentElement);
@@ -21,8 +47,11 @@ function pictureStyle() {
   for (const sheet of document.styleSheets)
     for (const rule of sheet.cssRules) {
       const wanted =
-        /^(text|\.(network|diagram|node|message|flight|mark|solid|star|cross|life|dead|tick|label|k\d|head|shaft|tip|link|tree|cut|member|halo|body|name|role|attr|pill|inside|wait|later|gone|column|grid|target|line-name|dot|inmark|crown|token|weight|bare|suspect|back|wants|here|violated))/;
-      if (rule.selectorText?.split(",").some((part) => wanted.test(part.trim()))) rules.push(rule.cssText);
+        /^(text|\.(network|diagram|node|message|flight|mark|solid|star|cross|life|down-line|tick|label|k\d|head|shaft|tip|link|tree|cut|member|cluster|preferred|voters|c\d|halo|body|name|role|attr|pill|inside|wait|later|gone|column|grid|target|line-name|dot|inmark|crown|token|weight|bare|suspect|back|wants|here|violated))/;
+      if (!rule.selectorText?.split(",").some((part) => wanted.test(part.trim()))) continue;
+      if (rule.cssText.includes("var(--kind)")) rules.push(...spreadOver(rule, "--kind", "k", values));
+      else if (rule.cssText.includes("var(--set)")) rules.push(...spreadOver(rule, "--set", "c", values));
+      else rules.push(rule.cssText);
     }
   return rules.join("\n").replace(/var\((--[\w-]+)\)/g, (_, name) => values.getPropertyValue(name).trim() || "none");
 }

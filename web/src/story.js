@@ -55,6 +55,13 @@ export function moveTo(story, place) {
   line.length = end.depth + 1;
 }
 
+/** All places from the root to that one. */
+export function lineTo(place) {
+  const line = [];
+  for (let at = place; at; at = at.parent) line.push(at);
+  return line.reverse();
+}
+
 /** The last place that both ways have in common. */
 export function meetingPlace(one, other) {
   let [a, b] = [one, other];
