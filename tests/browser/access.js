@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* For everybody: a phone's width, large letters, and what axe-core finds. */
 import assert from "node:assert/strict";
-import { advance, axeSource } from "./harness.js";
+import { advance, atStep, axeSource } from "./harness.js";
 
 const BULLY = "s=bully+--ids+0..4+--start+1";
 
@@ -29,6 +29,30 @@ export const access = {
         await page.getByRole("dialog").first().waitFor();
         assert.deepEqual(await findings(page), [], `${colorScheme}, ${key}`);
         await page.keyboard.press("Escape");
+      }
+    }
+  },
+
+  async "axe finds nothing serious in two branches, why, what was broken, voting sets and clusters"(open) {
+    for (const colorScheme of ["light", "dark"]) {
+      const page = await open(BULLY, { colorScheme, reducedMotion: "reduce" });
+      await advance(page, () => page.keyboard.press("ArrowRight"));
+      await advance(page, () => page.keyboard.press("1"));
+      await page.keyboard.press("ArrowLeft");
+      await atStep(page, 1, 2);
+      await page.keyboard.press("2");
+      await atStep(page, 2, 2);
+      await page.keyboard.press("h");
+      await page.keyboard.press("c");
+      await page.getByLabel("network of the other branch").waitFor();
+      assert.deepEqual(await findings(page), [], `${colorScheme}, two branches`);
+      await page.locator(".idea [data-break='a message takes longer than D']").click();
+      await page.locator(".broken .bad").waitFor();
+      assert.deepEqual(await findings(page), [], `${colorScheme}, broken`);
+      for (const story of ["maekawa+-n+9+--request+5@0", "gamma+-n+8+--set+clusters=2", "token-ring+-n+4"]) {
+        const other = await open(`s=${story}`, { colorScheme, reducedMotion: "reduce" });
+        await advance(other, () => other.locator("[data-do=step]").click());
+        assert.deepEqual(await findings(other), [], `${colorScheme}, ${story}`);
       }
     }
   },

@@ -48,6 +48,7 @@ export const files = {
       const svg = (await saved(page, what, "SVG", path)).toString();
       assert.match(svg, /^<svg /);
       assert.doesNotMatch(svg, /var\(--/);
+      assert.match(svg, /\.k0 \.shaft,\.k0\.shaft\{[^}]*stroke: (#|rgb)/); // a kind has its colour there, too
       execFileSync("rsvg-convert", [path, "-o", join(site.directory, "drawn.png")]);
       const png = await saved(page, what, "PNG", join(site.directory, "picture.png"));
       assert.equal(png.subarray(1, 4).toString(), "PNG");
