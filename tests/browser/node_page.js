@@ -150,7 +150,7 @@ export const nodePage = {
       await page.locator("#picture .node.leads .crown").waitFor();
       assert.equal(await page.locator("#picture .node").count(), 3);
       assert.equal(await page.locator("#picture .link").count(), 2);
-      assert.match(await page.locator("#picture .node.acted").innerText(), /1\s*this node/);
+      assert.match(await page.locator("#picture .node.acted").textContent(), /^1this node$/);
       const colour = (what) =>
         page
           .locator(what)
