@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "check/state/arena.h"
 #include "check/state/memory.h"
 #include "check/state/table.h"
 #include "core/random.h"

@@ -10,8 +10,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "check/state/arena.h"
 #include "check/state/chunk.h"
-#include "check/state/memory.h"
 
 /* All chunks there are. */
 struct chunk_store {

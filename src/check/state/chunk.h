@@ -17,6 +17,10 @@ struct chunk {
     uint32_t words[]; /* per state: the fingerprint, then the slots */
 };
 
+/* The same wherever a pointer has another size, so that a search takes states in the same order there. */
+#define CHUNK_HEAD 24u
+static_assert(sizeof(struct chunk) <= CHUNK_HEAD, "the head must fit");
+
 static inline uint32_t chunk_stride(uint32_t slots)
 {
     return slots + sizeof(struct fingerprint) / sizeof(uint32_t);
@@ -25,7 +29,7 @@ static inline uint32_t chunk_stride(uint32_t slots)
 /* Makes it empty, for states with that many slots. */
 static inline void chunk_begin(struct chunk *chunk, uint32_t slots)
 {
-    const size_t words = (CHUNK_BYTES - sizeof *chunk) / sizeof *chunk->words;
+    const size_t words = (CHUNK_BYTES - CHUNK_HEAD) / sizeof *chunk->words;
     *chunk = (struct chunk){.slots = slots, .room = (uint32_t)(words / chunk_stride(slots))};
 }
 

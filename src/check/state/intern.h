@@ -12,10 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "check/state/memory.h"
+#include "check/state/arena.h"
 
 #define INTERN_BLOCK 4096u
+#ifndef INTERN_BLOCKS /* WebAssembly has little address space, and says so */
 #define INTERN_BLOCKS (1u << 17)
+#endif
 #define INTERN_NONE UINT32_MAX /* memory ran out */
 
 struct intern_record {

@@ -29,16 +29,4 @@ void memory_unmap(void *memory, size_t bytes);
 /* Makes it longer, with zeroed bytes at the end, or shorter. It may move. NULL: there is no memory, and it stays. */
 void *memory_resize(void *memory, size_t from, size_t to);
 
-/* Many pieces of memory that are freed together. */
-struct arena {
-    struct arena_block *blocks;
-    unsigned char *next; /* the free part of the newest block */
-    size_t left;         /* its bytes */
-    size_t bytes;        /* of all blocks */
-};
-
-/* Zeroed memory, aligned to a cache line if it is at least as long; NULL if there is no memory. */
-void *arena_take(struct arena *arena, size_t bytes);
-void arena_free(struct arena *arena);
-
 #endif

@@ -70,12 +70,22 @@ bool table_parent(const struct table *table, uint64_t fingerprint, uint64_t *par
 
 static inline uint64_t table_home(const struct table *table, uint64_t fingerprint)
 {
-    return (uint64_t)((unsigned __int128)(fingerprint << 16) * table->room >> 64);
+    const uint64_t high = fingerprint << 16;
+#ifdef __wasm__ /* 128 bits take a call; there are fewer than 2^32 homes */
+    return ((high >> 32) * table->room + ((high & UINT32_MAX) * table->room >> 32)) >> 32;
+#else
+    return (uint64_t)((unsigned __int128)high * table->room >> 64);
+#endif
 }
 
 static inline void table_expect(const struct table *table, struct fingerprint fingerprint)
 {
-    __builtin_prefetch(&table->slots[table_home(table, fingerprint.half[0])], 1); /* a write is likely */
+    const struct slot *slot = &table->slots[table_home(table, fingerprint.half[0])];
+#ifdef __wasm__ /* it has no prefetch; a read that nothing waits for does the same */
+    (void)*(const volatile uint64_t *)(const volatile void *)&slot->fingerprint;
+#else
+    __builtin_prefetch(slot, 1); /* a write is likely */
+#endif
 }
 
 /* Waits for another thread that is writing it. */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "core/scenario/validity.h"
+#include "check/step/handlers.h"
 
 #define FIRST_OUTBOX_BYTES 4096u
 
@@ -164,67 +164,6 @@ bool runner_begin(struct runner *runner, struct node_state *node_state, cv_node 
     return begun;
 }
 
-/* A handler call. */
-struct call {
-    struct cv_self *me;
-    const struct setting *setting;
-    enum cv_decision_type type;
-    uint32_t argument;
-    const struct cv_message *message;
-    const char *broken; /* the result: the complaint of the invariant, or NULL */
-};
-
-/* Is the message valid? Between real processes an invalid one does not reach its handler. */
-static bool is_valid(struct call *call)
-{
-    const struct setting *setting = call->setting;
-    return !setting->validates ||
-           cv_message_validity(setting->algorithm, setting->kinds, call->me, call->message, &call->broken) == CV_VALID;
-}
-
-static void call_handler(void *context)
-{
-    struct call *call = context;
-    const struct cv_algorithm *algorithm = call->setting->algorithm;
-    struct cv_self *me = call->me;
-    switch (call->type) {
-    case CV_DECIDE_START:
-        if (algorithm->start)
-            algorithm->start(me);
-        break;
-    case CV_DECIDE_REQUEST:
-        algorithm->request(me);
-        break;
-    case CV_DECIDE_LEAVE:
-        algorithm->release(me);
-        break;
-    case CV_DECIDE_DELIVER:
-        if (!is_valid(call))
-            return;
-        algorithm->kinds[call->message->kind].receive(me, call->message);
-        break;
-    case CV_DECIDE_TIMEOUT:
-        algorithm->timeout(me, call->argument);
-        break;
-    case CV_DECIDE_RECOVER:
-        if (algorithm->init)
-            algorithm->init(me);
-        if (algorithm->recover)
-            algorithm->recover(me);
-        break;
-    case CV_DECIDE_TRUST:
-        if (algorithm->trust)
-            algorithm->trust(me, call->argument);
-        break;
-    default:
-        if (algorithm->suspect)
-            algorithm->suspect(me, call->argument);
-        break;
-    }
-    if (algorithm->invariant)
-        call->broken = algorithm->invariant(me);
-}
-
 /*
  * Requests in a given order: the time of an event. A request has a fixed time. Every other event happens just after the
  * latest time heard of, or later; that time must be before the node's own next request, or the event is overdue.
@@ -308,8 +247,13 @@ const char *runner_step(struct runner *runner, struct node_state *node_state, ui
     me->region = node_state->flags & NODE_INSIDE    ? CV_CRITICAL
                  : node_state->flags & NODE_WAITING ? CV_TRYING
                                                     : CV_REMAINDER;
-    struct call call = {me, runner->setting, type, argument, message, NULL};
-    if (!trap_call(call_handler, &call, &runner->failure)) {
+    struct handler_call call = {.algorithm = runner->setting->algorithm,
+                                .me = me,
+                                .type = type,
+                                .argument = argument,
+                                .message = message,
+                                .kinds = runner->setting->validates ? runner->setting->kinds : 0};
+    if (!trap_call(handler_call, &call, &runner->failure)) {
         me->used = me->effects = 0;
         call.broken = runner->failure.text;
     }

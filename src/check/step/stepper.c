@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include "check/step/equal_times.h"
+#include "check/step/handlers.h"
 
 int stepper_init(struct stepper *stepper, struct model *model, struct memos *memos)
 {
@@ -66,14 +67,6 @@ static uint8_t flags_of(const struct stepper *stepper, const struct node_state *
     return (uint8_t)flags;
 }
 
-static uint32_t count_messages(const struct cv_self *me)
-{
-    uint32_t count = 0;
-    for (size_t at = 0; at < me->used; count++)
-        at += cv_message_bytes((const void *)(me->outbox + at));
-    return count;
-}
-
 static struct outcome *new_outcome(struct stepper *stepper, uint32_t sends)
 {
     struct outcome *outcome = arena_take(&stepper->outcomes, sizeof *outcome + sends * sizeof *outcome->sends);
@@ -96,7 +89,7 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
 {
     struct model *model = stepper->model;
     const struct cv_self *me = &stepper->runner.self;
-    struct outcome *outcome = new_outcome(stepper, count_messages(me));
+    struct outcome *outcome = new_outcome(stepper, handler_sends(me));
     if (!outcome)
         return NULL;
     outcome->node_state = model_add_node_state(model, stepper->scratch);
