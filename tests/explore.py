@@ -5,31 +5,22 @@ against having been there, its words against those of `conclave sim`.
 
 usage: explore.py [--walks N] [--seed S]    all of it
        explore.py --wasm-walks N         only so many walks, natively and as WebAssembly
-       explore.py --speed                how fast states are searched"""
+tests/explore_search.py has the search, and the ways that an event can go; bench/search measures it."""
 
 import argparse
 import json
-import os
 import pathlib
 import random
-import resource
+import re
 import subprocess
 import sys
 import tempfile
 import time
 
 from support import explore_looks
+from support.explorer import CONCLAVE, DRIVER, ELECTIONS, MUTEXES, ROOT, ROUNDS, WASM, Explorer, fail, failures, see, sim
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent
-CONCLAVE = os.environ.get("CONCLAVE", str(ROOT / "build" / "conclave"))
-DRIVER = os.environ.get("CONCLAVE_EXPLORER", str(ROOT / "build" / "tests" / "explore_driver"))
-WASM = os.environ.get("CONCLAVE_WASM", str(ROOT / "build" / "src" / "explore" / "conclave.wasm"))
-
-ELECTIONS = ["bully", "ring-list", "ring-basic", "chang-roberts", "chang-roberts-token", "franklin", "peterson",
-             "multicast", "multicast-lean", "wireless"]
-MUTEXES = ["central", "central-deny", "token-ring", "ricart-agrawala", "lamport", "maekawa-plain", "maekawa", "voting"]
-ROUNDS = ["abd", "alpha", "beta", "gamma", "bellman-ford", "flood-max", "bfs-tree", "bellman-ford-async"]
 
 # What the simulator plays, the explorer's likely run plays, too.
 PLAYED = ([f"{name} -n 6 --ids random --seed 5" for name in ELECTIONS + ROUNDS]
@@ -40,49 +31,6 @@ PLAYED = ([f"{name} -n 6 --ids random --seed 5" for name in ELECTIONS + ROUNDS]
           + ["bully --ids 0..7 --crash 7@0 --start 4", "chang-roberts --ids 3,32,5,80,6,12", "ring-list -n 5 --crash 5@0",
              "central -n 4 --request 2@0+5,3@1,4@2+2", "gamma --app flood-max -n 6", "beta --app bfs-tree -n 9 --graph grid:3x3",
              "bellman-ford-async --graph gadget:3"])
-
-failures = []
-
-
-def fail(what):
-    failures.append(what)
-    print(f"FAILED: {what}", flush=True)
-
-
-class Explorer:
-    def __init__(self, *command):
-        self.process = subprocess.Popen(command or [DRIVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def text(self, name, **arguments):
-        self.process.stdin.write(f"{name} {json.dumps(arguments) if arguments else ''}\n".encode())
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline().decode()
-        if not answer:
-            raise SystemExit(f"FAILED: the explorer ended at {name} {arguments}")
-        return answer
-
-    def __call__(self, name, **arguments):
-        return json.loads(self.text(name, **arguments))
-
-    def begin(self, line, **more):
-        answer = self("begin", words=line.split(), **more)
-        if "error" in answer:
-            fail(f"begin {line}: {answer['error']}")
-        return "error" not in answer
-
-    def end(self):
-        self.process.stdin.close()
-        if self.process.wait() != 0:
-            fail(f"the explorer ended with {self.process.returncode}")
-
-
-def sim(*words):
-    done = subprocess.run([CONCLAVE, "sim", *words, "--json"], capture_output=True, check=False)
-    if done.returncode not in (0, 1, 2) or not done.stdout:
-        fail(f"sim {' '.join(words)}: exit code {done.returncode}, {done.stderr.decode().strip()}")
-        return None
-    return json.loads(done.stdout)
-
 
 def like_the_simulator(explorer):
     """Who only ever does what is next gets the simulator's run."""
@@ -307,10 +255,6 @@ def scenarios(chance):
 def choose(chance, events):
     likely = [event for event in events if event["likely"]]
     return chance.choice(likely) if likely and chance.random() < 0.7 else chance.choice(events)
-
-
-def see(explorer):
-    return explorer.text("now"), explorer.text("events"), explorer.text("history")
 
 
 def marked(what, before, after):
@@ -541,41 +485,82 @@ def same_words(explorer):
             fail(f"--{name}: {error}")
 
 
-def searches(explorer):
-    """What the checker finds, the search finds, from where the story is."""
-    for line, goal, limits, deepest in (
-            ("bully -n 3", {"kind": "violation"}, {"timeouts": "any"}, 20),
-            ("bully -n 3", {"kind": "state", "different": 2}, {"timeouts": "any"}, 20),
-            ("maekawa-plain -n 3", {"kind": "property", "name": "every-request"}, {}, 20),
-            ("chang-roberts -n 3 --start all", {"kind": "violation"}, {}, None),
-            ("central -n 3", {"kind": "state", "inside": 2}, {}, None),
-            ("ricart-agrawala -n 3", {"kind": "violation"}, {}, None)):
-        explorer.begin(line)
-        before = see(explorer)
-        explorer("search", goal=goal, limits=limits)
-        found = explorer("search_more", states=1)
-        while not found["done"]:
-            found = explorer("search_more", states=1000)
-        if found["found"] != bool(deepest):
-            fail(f"search {line} {goal} {limits}: {found}")
-            continue
-        if see(explorer) != before:
-            fail(f"search {line}: it has changed the story")
-        if not deepest:
-            if not found["complete"]:
-                fail(f"search {line} {goal}: not complete: {found}")
-            continue
-        violated = []
-        for index in found["indices"]:
-            violated = explorer("do", index=index).get("violated", [])
-        now = explorer("now")
-        different = {it["leader"] for it in now["nodes"] if it["leader"] is not None}
-        if goal["kind"] == "violation" and not violated or goal["kind"] == "state" and len(different) < 2:
-            fail(f"search {line} {goal}: its steps lead to {now}")
-        if goal["kind"] == "property" and goal["name"] not in violated:
-            fail(f"search {line} {goal}: its steps violate {violated}")
-        if len(found["indices"]) > deepest:
-            fail(f"search {line} {goal}: {len(found['indices'])} steps")
+def keys_of(value):
+    """All keys of an answer; message kinds are data."""
+    if isinstance(value, list):
+        return set().union(*(keys_of(it) for it in value))
+    if isinstance(value, dict):
+        return set(value).union(*(keys_of(it) for key, it in value.items() if key not in ("by_kind", "files")))
+    return set()
+
+
+def documented():
+    """By call: the keys that explore.h says it answers."""
+    text = (ROOT / "src" / "explore" / "explore.h").read_text(encoding="utf-8")
+    calls, name = {}, None
+    for row in text[text.index(" *     begin "):text.index(" * A start, a request")].split("\n"):
+        if match := re.match(r" \*     ([a-z_]+)\b", row):
+            name = match[1]
+            calls.setdefault(name, "")
+        elif name and not row.startswith(" *" + 12 * " "):
+            calls[name] += row[2:].strip()
+    return {name: {key for key, value in re.findall(r'(?<!:)"([a-z_]+)"(:?)', told)} for name, told in calls.items()}
+
+
+def same_keys(explorer):
+    """What explore.h lists is what the answers have: no key more, no key less."""
+    met = {name: set() for name in documented()}
+
+    def ask(name, **arguments):
+        answer = explorer(name, **arguments)
+        if name == "look":
+            met["look"] |= set(answer)
+            met["now"] |= keys_of(answer["now"])
+        elif name in met:
+            met[name] |= keys_of(answer) - {"error"}
+        return answer
+
+    for line in (*wasm_scenarios(), "bully -n 3 --attr 3,2,1 --partition 1/2,3@0..5", "beta --app bfs-tree -n 9 --graph grid:3x3"):
+        ask("begin", words=line.split())
+        ask("scenario")
+        ask("search", goal={"kind": "violation"}, limits={"timeouts": "any"})
+        ask("search_more", states=1)
+        while not ask("search_more", states=300)["done"] and line.startswith("bully -n 3"):
+            pass
+        for count in (1, 1, 3, 5, 30):
+            for event in ask("events")[:2]:
+                ask("variants", index=event["index"])
+            ask("run", count=count)
+            ask("now")
+        crash = next((it for it in ask("events") if it["type"] in ("timeout", "crash", "duplicate")), None)
+        if crash:
+            ask("do", index=crash["index"])
+        ask("history")
+        ask("story")
+        ask("load", file=ask("export")["file"])
+        ask("back", count=1)
+        ask("go", step=0)
+    ask("begin", words="voting -n 3 --set backoff=4".split())
+    for _ in range(60):
+        event = next((it for it in ask("events") if it["likely"]), None)
+        if event:
+            ask("variants", index=event["index"])
+            ask("do", index=event["index"])
+    ask("begin", words="bully -n 40 --start all".split())
+    ask("take", indices=[0] * 30 + [10 ** 9])
+    ask("look", node=1)
+    ask("catalogue")
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory) / "run.jsonl"
+        sim("token-ring", "-n", "4", "--trace", str(path))
+        ask("load", file=path.read_text(encoding="utf-8"))
+    ask("load", recordings=RECORDED)
+    ask("begin", words=["central", "-n", "2"])
+    ask("search", goal={"kind": "violation"})
+    ask("search_more", states=1000)
+    for name, keys in documented().items():
+        if keys != met[name]:
+            fail(f"explore.h, {name}: only there {sorted(keys - met[name])}; only in answers {sorted(met[name] - keys)}")
 
 
 def wasm_scenarios():
@@ -629,40 +614,12 @@ def same_in_wasm(explorer, lines):
     wasm.end()
 
 
-def cpu_seconds(command, text=""):
-    """What the command says last, and the processor time that it took."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    said = subprocess.run(command, input=text.encode(), capture_output=True, check=False).stdout
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return said.decode().splitlines()[-1], after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def speed():
-    """Searches the same states natively, as WebAssembly, and by the checker without reductions."""
-    words = {"words": ["bully", "-n", "4"]}, {"goal": {"kind": "state", "inside": 1}, "limits": {"crashes": 1, "states": 1000000}}
-    calls = f"begin {json.dumps(words[0])}\nsearch {json.dumps(words[1])}\n"
-    for name, command in (("native", [DRIVER]), ("WebAssembly", ["node", str(HERE / "explore" / "driver.mjs"), WASM])):
-        least = min(cpu_seconds(command, calls + 'search_more {"states":1}\n')[1] for _ in range(2))
-        said, took = cpu_seconds(command, calls + 'search_more {"states":400000}\n')
-        found = json.loads(said)
-        print(f"{name}: {found['states']} states, {found['transitions']} transitions in {took - least:.2f} s: "
-              f"{found['states'] / (took - least):.0f} states/s, {found['transitions'] / (took - least):.0f} transitions/s")
-    said, took = cpu_seconds([CONCLAVE, "check", "bully", "-n", "4", "--crashes", "1", "--no-reduction", "--json"])
-    found = json.loads(said)
-    print(f"conclave check --no-reduction: {found['states']} states, {found['transitions']} transitions in {took:.2f} s: "
-          f"{found['states'] / took:.0f} states/s, {found['transitions'] / took:.0f} transitions/s")
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--walks", type=int, default=150)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--wasm-walks", type=int, metavar="N", help="only N walks in both, and nothing else")
-    parser.add_argument("--speed", action="store_true", help="only measure how fast states are searched")
     given = parser.parse_args()
-    if given.speed:
-        speed()
-        return
     if given.wasm_walks:
         for first in range(0, given.wasm_walks, 2000):
             print(like_the_wasm(min(2000, given.wasm_walks - first), first), flush=True)
@@ -678,7 +635,7 @@ def main():
     opens_recordings(explorer)
     heals(explorer)
     exports_files(explorer)
-    searches(explorer)
+    same_keys(explorer)
     far_back(explorer)
     random_walks(explorer, given.walks, given.seed)
     same_in_wasm(explorer, list(wasm_scenarios())[::3] + PLAYED[::4])

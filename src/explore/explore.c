@@ -11,10 +11,11 @@
 #include "explore/explored_story.h"
 #include "explore/recorded_story.h"
 #include "explore/replay_text.h"
-#include "explore/state_search.h"
+#include "explore/story_search.h"
 #include "explore/tell_scenario.h"
 #include "explore/tell_state.h"
 #include "explore/tell_story.h"
+#include "explore/tell_ways.h"
 #include "show/trace.h"
 
 #define MOST_STEPS_AT_ONCE 1000000u
@@ -28,7 +29,9 @@ struct cv_explorer {
     cv_explorer_find *find;
     struct cv_story *story; /* NULL: nothing has begun */
     struct explored_events events;
-    struct state_search *search; /* NULL: none */
+    struct story_search *search; /* NULL: none */
+    bool trying;                 /* a step is tried, only to see the ways that it can go, */
+    uint64_t tried, tried_from;  /* that of this index, at this step */
     char *answer;                /* the last one */
     size_t answer_bytes;
 };
@@ -47,7 +50,7 @@ static const char no_memory[] = "{\"error\":\"out of memory\"}";
 
 static void forget_search(struct cv_explorer *explorer)
 {
-    state_search_free(explorer->search);
+    story_search_free(explorer->search);
     explorer->search = NULL;
 }
 
@@ -180,16 +183,33 @@ static int answer_step(struct request *request)
     return story->world.out_of_memory ? CV_ENOMEM : tell_step(&request->json, &story->world, &story->content);
 }
 
-static struct explored_script read_script(const struct json_value *arguments)
+/* How the step goes, where the arguments say it; otherwise as its index says. */
+static void read_script(const struct json_value *arguments, struct explored_script *script)
 {
     const struct json_value *choices = json_get(arguments, "choices");
-    struct explored_script script = {.scripted = choices != NULL,
-                                     .missed = json_number(arguments, "missed", 0) != 0,
-                                     .sent = (uint32_t)json_number(arguments, "sent", CV_WHOLE)};
-    for (const struct json_value *it = choices ? choices->first : NULL; it && script.choice_count < CV_MOST_CHOICES;
+    if (choices)
+        script->choosing = CHOICES_LISTED;
+    for (const struct json_value *it = choices ? choices->first : NULL; it && script->choice_count < CV_MOST_CHOICES;
          it = it->after)
-        script.choices[script.choice_count++] = (uint32_t)it->number;
-    return script;
+        script->choices[script->choice_count++] = (uint32_t)it->number;
+    script->missed |= json_number(arguments, "missed", 0) != 0;
+    script->sent = (uint32_t)json_number(arguments, "sent", script->sent);
+}
+
+/* Takes the step. False: the event cannot go that way, and nothing has happened. */
+static bool take_way(struct explored *world, const struct explored_event *event, const struct explored_script *script)
+{
+    explored_take(world, event, script);
+    if (world->out_of_memory || !explored_calls(event) || !explored_went_astray(world))
+        return true;
+    explored_go(world, world->step_count - 1);
+    return false;
+}
+
+static int refuse_index(struct request *request, uint64_t index)
+{
+    return cv_complain(&request->complaint, "do %llu: expected the index of one of the events that can happen now",
+                       (unsigned long long)index);
 }
 
 static int call_do(struct request *request)
@@ -197,7 +217,7 @@ static int call_do(struct request *request)
     struct explored *world = &request->explorer->story->world;
     struct explored_events *events = &request->explorer->events;
     const uint64_t index = json_number(request->arguments, "index", UINT64_MAX);
-    const struct explored_script script = read_script(request->arguments);
+    struct explored_script script;
     struct explored_event event;
     if (request->explorer->story->recorded) {
         if (index || !recorded_take(request->explorer->story))
@@ -208,13 +228,53 @@ static int call_do(struct request *request)
     const int error = explored_list(world, events, true);
     if (error)
         return error;
-    if (!explored_find(world, events, index, &event))
-        return cv_complain(&request->complaint, "do %llu: expected the index of one of the events that can happen now",
-                           (unsigned long long)index);
+    if (!explored_find_way(world, events, index, &event, &script))
+        return refuse_index(request, index);
+    read_script(request->arguments, &script);
     if (script.sent != CV_WHOLE && world->present.alive < 2)
         return cv_complain(&request->complaint, "sent %u: expected none; nobody would be left", script.sent);
-    explored_take(world, &event, &script);
+    if (!take_way(world, &event, &script))
+        return refuse_index(request, index);
     return answer_step(request);
+}
+
+/* What was recorded can be looked at, but it has no handlers that could go on. */
+static int refuse_recorded(struct request *request, const char *call)
+{
+    return cv_complain(&request->complaint, "%s: expected a story that the engine plays; this one was recorded", call);
+}
+
+static int call_variants(struct request *request)
+{
+    struct cv_explorer *explorer = request->explorer;
+    struct explored *world = &explorer->story->world;
+    const uint64_t index = json_number(request->arguments, "index", UINT64_MAX);
+    if (world->recorded)
+        return refuse_recorded(request, "variants");
+    int error = explored_list(world, &explorer->events, true);
+    if (error)
+        return error;
+    explorer->trying = true;
+    explorer->tried = index;
+    explorer->tried_from = world->step_count;
+    error = tell_ways(&request->json, world, &explorer->story->content, &explorer->events, index);
+    explorer->trying = false;
+    return error == CV_EINPUT
+               ? cv_complain(&request->complaint,
+                             "variants %llu: expected the index of one of the events that can happen now",
+                             (unsigned long long)index)
+               : error;
+}
+
+/* The step that was tried has failed: it has no other way. */
+static int end_trial(struct request *request, const char *why)
+{
+    struct explored *world = &request->explorer->story->world;
+    request->explorer->trying = false;
+    explored_fail(world, why);
+    explored_go(world, request->explorer->tried_from);
+    tell_one_way(&request->json, request->explorer->tried);
+    return 0;
 }
 
 /* A handler failed, and the call that it was in has ended without an answer. */
@@ -222,7 +282,9 @@ static int call_failed(struct request *request)
 {
     struct explored *world = &request->explorer->story->world;
     const char *why = json_text(request->arguments, "why");
-    if (request->explorer->search && state_search_failed(request->explorer->search, why ? why : "a handler fails"))
+    if (request->explorer->trying)
+        return end_trial(request, why ? why : "a handler fails");
+    if (request->explorer->search && story_search_failed(request->explorer->search, why ? why : "a handler fails"))
         return call_named(request, "search_more");
     if (!world->taking)
         return cv_complain(&request->complaint, "the engine failed: %s", cv_brief(why ? why : "it does not say").text);
@@ -236,6 +298,7 @@ static int take_index(struct request *request, uint64_t index, bool *taken)
     struct cv_story *story = request->explorer->story;
     struct explored_events *events = &request->explorer->events;
     struct explored_event event;
+    struct explored_script script;
     if (story->recorded) {
         *taken = !index && recorded_take(story);
         return 0;
@@ -243,9 +306,8 @@ static int take_index(struct request *request, uint64_t index, bool *taken)
     int error = explored_list(&story->world, events, false);
     if (!error && index >= events->count)
         error = explored_list(&story->world, events, true);
-    *taken = !error && explored_find(&story->world, events, index, &event);
-    if (*taken)
-        explored_take(&story->world, &event, &(struct explored_script){.sent = CV_WHOLE});
+    *taken = !error && explored_find_way(&story->world, events, index, &event, &script) &&
+             take_way(&story->world, &event, &script);
     return story->world.out_of_memory ? CV_ENOMEM : error;
 }
 
@@ -367,12 +429,6 @@ static int write_export(FILE *out, struct cv_story *story, const struct json_val
     return 0;
 }
 
-/* What was recorded can be looked at, but it has no handlers that could go on. */
-static int refuse_recorded(struct request *request, const char *call)
-{
-    return cv_complain(&request->complaint, "%s: expected a story that the engine plays; this one was recorded", call);
-}
-
 static int call_export(struct request *request)
 {
     if (request->explorer->story->recorded)
@@ -415,7 +471,7 @@ static int call_search(struct request *request)
     if (world->recorded)
         return refuse_recorded(request, "search");
     forget_search(request->explorer);
-    const int error = state_search_new(&request->explorer->search, world, request->arguments, &request->complaint);
+    const int error = story_search_new(&request->explorer->search, world, request->arguments, &request->complaint);
     if (error) {
         forget_search(request->explorer);
         return error;
@@ -429,9 +485,9 @@ static int call_search_more(struct request *request)
 {
     if (!request->explorer->search)
         return cv_complain(&request->complaint, "search_more: expected after search");
-    const int error = state_search_more(request->explorer->search, json_number(request->arguments, "states", 1000));
+    const int error = story_search_more(request->explorer->search, json_number(request->arguments, "states", 1000));
     if (!error)
-        state_search_tell(&request->json, request->explorer->search);
+        story_search_tell(&request->json, request->explorer->search);
     return error;
 }
 
@@ -446,6 +502,7 @@ static const struct {
     {"now", call_now, true},
     {"events", call_events, true},
     {"look", call_look, true},
+    {"variants", call_variants, true},
     {"do", call_do, true},
     {"take", call_take, true},
     {"failed", call_failed, true},

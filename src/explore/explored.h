@@ -214,7 +214,11 @@ struct explored {
     uint32_t chosen;                /* how often the handler chose */
     uint32_t ways[CV_MOST_CHOICES]; /* how many ways each choice had */
     uint32_t took[CV_MOST_CHOICES]; /* which it took */
-    bool scripted;                  /* the decision's choices count; otherwise they are drawn */
+    uint32_t choosing;              /* enum explored_choosing */
+    uint64_t choice_number;         /* CHOICES_NUMBERED: what is left of the number */
+    uint32_t script_sent;           /* the script has the node crash after so many messages; CV_WHOLE: it does not */
+    uint32_t sends;                 /* after the step: the messages that its handler sends */
+    uint64_t event_indices;         /* of the events before it: see explored_event_indices() */
     bool taking;                    /* a handler is running */
     const char *complaint;          /* of the invariant */
     struct failure failure;         /* why a handler was stopped */
@@ -226,6 +230,13 @@ struct explored {
     uint64_t app_messages;     /* of the app on a synchronous network, */
     bool app_counted;          /* once they have been counted */
     bool out_of_memory;
+};
+
+/* Where the choices of a handler come from. */
+enum explored_choosing {
+    CHOICES_DRAWN,   /* the simulator's */
+    CHOICES_LISTED,  /* the decision's, in this order */
+    CHOICES_NUMBERED /* a number: its remainder by the ways is the choice, and the rest is for the next */
 };
 
 enum explored_type {

@@ -341,7 +341,13 @@ int explored_list(struct explored *world, struct explored_events *events, bool f
             events->next = i;
     if (faults)
         list_faults(world, events);
+    world->event_indices = explored_event_indices(world, events);
     return world->out_of_memory ? CV_ENOMEM : 0;
+}
+
+uint64_t explored_event_indices(const struct explored *world, const struct explored_events *events)
+{
+    return events->count + 2 * (uint64_t)world->nodes * world->nodes;
 }
 
 void explored_events_free(struct explored_events *events)

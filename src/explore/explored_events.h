@@ -36,6 +36,9 @@ struct explored_events {
 int explored_list(struct explored *world, struct explored_events *events, bool faults);
 void explored_events_free(struct explored_events *events);
 
+/* So many indices are of events as such; beyond them are those of explored_way.h. */
+uint64_t explored_event_indices(const struct explored *world, const struct explored_events *events);
+
 /* The event of that index, listed or not; false if there is none. */
 bool explored_find(struct explored *world, const struct explored_events *events, uint64_t index,
                    struct explored_event *event);

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/step/handlers.h"
 #include "core/scenario/validity.h"
 #include "explore/explored_judge.h"
 #include "explore/explored_network.h"
 #include "explore/explored_rounds.h"
 #include "explore/explored_views.h"
+#include "explore/explored_way.h"
 
 static struct explored *world_of(const struct cv_self *me)
 {
@@ -25,10 +27,14 @@ static uint32_t choose(struct cv_self *me, uint32_t ways)
         return 0;
     const uint32_t at = world->chosen++;
     uint32_t took = 0;
-    if (!world->scripted)
+    if (world->choosing == CHOICES_DRAWN) {
         took = (uint32_t)cv_random_below(&world->present.choices, ways);
-    else if (at < world->decision.choice_count && world->decision.choices[at] < ways)
+    } else if (world->choosing == CHOICES_NUMBERED) {
+        took = (uint32_t)(world->choice_number % ways);
+        world->choice_number /= ways;
+    } else if (at < world->decision.choice_count && world->decision.choices[at] < ways) {
         took = world->decision.choices[at];
+    }
     world->ways[at] = ways;
     world->took[at] = took;
     return took;
@@ -334,60 +340,11 @@ static struct cv_self *open_step(struct explored *world, cv_node node)
     return me;
 }
 
-/* Nothing has happened so far that the algorithm does not assume: so every message must be one that can be. */
-static bool keeps_assumptions(const struct explored *world)
+bool explored_keeps_assumptions(const struct explored *world)
 {
     const struct explored_present *now = &world->present;
     return cv_scenario_keeps_assumptions(world->scenario) && !now->cuts && !now->recoveries && !now->losses &&
            (!(now->crashes + now->mistakes) || !(world->algorithm->assumes & CV_NO_CRASH));
-}
-
-static void receive(struct explored *world, struct cv_self *me)
-{
-    const struct cv_message *message = &world->received->content;
-    if (keeps_assumptions(world) &&
-        cv_message_validity(world->algorithm, world->kinds, me, message, &world->complaint) != CV_VALID)
-        return;
-    world->algorithm->kinds[message->kind].receive(me, message);
-}
-
-static void call_handler(void *context)
-{
-    struct explored *world = context;
-    const struct cv_algorithm *algorithm = world->algorithm;
-    struct cv_self *me = &world->self;
-    const struct cv_decision *decision = &world->decision;
-    void (*told)(struct cv_self *, cv_node) = decision->type == CV_DECIDE_TRUST ? algorithm->trust : algorithm->suspect;
-    switch (decision->type) {
-    case CV_DECIDE_START:
-        if (algorithm->start)
-            algorithm->start(me);
-        break;
-    case CV_DECIDE_REQUEST:
-        algorithm->request(me);
-        break;
-    case CV_DECIDE_LEAVE:
-        algorithm->release(me);
-        break;
-    case CV_DECIDE_DELIVER:
-        receive(world, me);
-        break;
-    case CV_DECIDE_TIMEOUT:
-        algorithm->timeout(me, decision->which);
-        break;
-    case CV_DECIDE_RECOVER:
-        if (algorithm->init)
-            algorithm->init(me);
-        if (algorithm->recover)
-            algorithm->recover(me);
-        break;
-    default:
-        if (told)
-            told(me, decision->peer);
-        break;
-    }
-    if (algorithm->invariant && !world->complaint)
-        world->complaint = algorithm->invariant(me);
 }
 
 /* What an event means outside the handler, before that runs. */
@@ -472,6 +429,7 @@ static void finish(struct explored *world)
     struct cv_self *me = &world->self;
     const cv_node node = me->node;
     world->taking = false;
+    world->sends = handler_sends(me);
     if (world->received) {
         world->present.delivered = explored_time(world);
         world->present.arrived = world->present.now;
@@ -489,6 +447,8 @@ static void finish(struct explored *world)
     explored_judge_story(world);
     if (world->recording) {
         struct explored_step *step = &world->steps[world->step_count - 1];
+        const uint64_t index = explored_way_index(world, step->index);
+        step->index = index == NO_WAY ? step->index : index;
         step->decision = world->decision;
         step->decision.choice_count = world->chosen;
         memcpy(step->decision.choices, world->took, sizeof world->took);
@@ -508,11 +468,20 @@ void explored_fail(struct explored *world, const char *why)
 
 static void call(struct explored *world)
 {
+    const struct cv_decision *decision = &world->decision;
+    struct handler_call called = {.algorithm = world->algorithm,
+                                  .me = &world->self,
+                                  .type = decision->type,
+                                  .argument = decision->type == CV_DECIDE_TIMEOUT ? decision->which : decision->peer,
+                                  .message = world->received ? &world->received->content : NULL,
+                                  .kinds = world->received && explored_keeps_assumptions(world) ? world->kinds : 0};
     world->taking = true;
-    if (trap_call(call_handler, world, &world->failure))
-        finish(world);
-    else
+    if (!trap_call(handler_call, &called, &world->failure)) {
         explored_fail(world, world->failure.text);
+        return;
+    }
+    world->complaint = called.broken;
+    finish(world);
 }
 
 void explored_act(struct explored *world, cv_node node, void (*handler)(void *world))
@@ -604,8 +573,10 @@ void explored_take(struct explored *world, const struct explored_event *event, c
     memcpy(world->decision.choices, script->choices, sizeof script->choices);
     world->decision.sent = script->sent;
     world->decision.missed = script->missed;
-    world->scripted = script->scripted;
-    world->chosen = 0;
+    world->choosing = script->choosing;
+    world->choice_number = script->number;
+    world->script_sent = script->sent;
+    world->chosen = world->sends = 0;
     world->complaint = NULL;
     world->received = event->type == EVENT_DELIVER ? event->message : NULL;
     begin_step(world, event);

@@ -8,11 +8,12 @@
 
 /* How a step is to be taken. */
 struct explored_script {
-    uint32_t choices[CV_MOST_CHOICES]; /* what cv_choose() returns */
+    uint32_t choosing;                 /* enum explored_choosing */
+    uint32_t choices[CV_MOST_CHOICES]; /* CHOICES_LISTED: what cv_choose() returns; 0 after them */
     uint32_t choice_count;
-    bool scripted; /* they count; otherwise the choices are the simulator's */
-    bool missed;   /* the crash need not be reported */
-    uint32_t sent; /* the node crashes after it has sent so many messages; CV_WHOLE: it does not */
+    uint64_t number; /* CHOICES_NUMBERED */
+    bool missed;     /* the crash need not be reported */
+    uint32_t sent;   /* the node crashes after it has sent so many messages; CV_WHOLE: it does not */
 };
 
 /* Brings the nodes into the world: those that live begin. 0, CV_ENOMEM, or CV_EINPUT with a complaint. */
@@ -24,6 +25,9 @@ void explored_fail(struct explored *world, const char *why);
 
 /* Calls a handler of a node in the middle of a step, and carries out its effects. */
 void explored_act(struct explored *world, cv_node node, void (*handler)(void *world));
+
+/* Has nothing happened so far that the algorithm does not assume? Then every message must be one that can be. */
+bool explored_keeps_assumptions(const struct explored *world);
 
 /* Does the event call a handler? */
 bool explored_calls(const struct explored_event *event);

@@ -79,7 +79,7 @@ static int take_lines(struct cv_story *story, struct replay_lines *lines, struct
     int more;
     while ((more = replay_lines_next(lines, &story->world, &meant, complaint)) > 0) {
         struct explored_event event;
-        struct explored_script script = {.scripted = true,
+        struct explored_script script = {.choosing = CHOICES_LISTED,
                                          .choice_count = meant.decision.choice_count,
                                          .missed = meant.decision.missed,
                                          .sent = meant.decision.sent};

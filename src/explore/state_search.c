@@ -8,33 +8,16 @@
 #include "explore/explored_judge.h"
 #include "explore/explored_network.h"
 #include "explore/explored_step.h"
+#include "explore/explored_way.h"
 #include "explore/state_key.h"
 
-#define MOST_STATES 1000000u
+#define MOST_WAYS 64u /* of one choice */
 #define LEAST_CHUNK ((size_t)1 << 18)
 #define MOST_CHUNK ((size_t)1 << 25)
 
-/* Which faults a search may add to the story, and how far it goes. */
-struct search_limits {
-    uint64_t crashes, misses, suspicions, cuts, recoveries, drops, duplicates;
-    uint64_t states, depth;
-    bool any_time;
-};
-
-struct search_goal {
-    uint32_t properties;        /* a bit for each whose violation is wanted */
-    bool state;                 /* a state is wanted, with */
-    uint64_t leaders;           /* so many live nodes that lead, */
-    uint64_t different;         /* so many different leaders of live nodes, */
-    uint64_t inside;            /* so many nodes inside, */
-    uint64_t waiting;           /* so many that wait, */
-    uint64_t know;              /* so many that know a leader, */
-    uint64_t leader, leader_of; /* that node following that one; UINT64_MAX: any */
-};
-
 /* A state that was met: how it was reached. */
 struct met_state {
-    uint64_t index; /* of the event */
+    uint64_t index; /* of the event, and of the way that it goes */
     uint32_t parent;
     uint32_t depth;
     uint32_t bytes;            /* of its copy */
@@ -61,15 +44,18 @@ struct state_search {
     uint64_t table_room;
 
     struct explored_events events; /* of the state that is being expanded */
+    struct goal_node *goal_nodes;  /* for the goal */
     uint64_t *node_keys;           /* of that state */
-    struct explored_event taken;   /* the one that is being taken */
+    struct explored_event taken;   /* the one that is being taken, */
+    struct explored_script script; /* and how: each way in turn */
     uint64_t highest;              /* the highest fence before it */
     uint64_t event;                /* the next of them */
+    bool again;                    /* `taken` is to be taken once more, in another way */
     uint64_t expanded;             /* states */
     uint64_t transitions;
     uint64_t steps; /* taken in the story that it begins with */
     bool expanding;
-    bool truncated; /* something was left out: the limit of states or depth, or choices */
+    bool truncated; /* something was left out: the limit of states or depth, or a way without a number */
     bool done, found;
     struct met_state last; /* the step that found it */
 };
@@ -157,42 +143,14 @@ static int keep(struct state_search *search, const struct met_state *how)
 
 /* ---- what is looked for ---- */
 
-static bool is_leader(const struct explored *world, cv_node node)
-{
-    const struct explored_node *it = explored_node(world, node);
-    return it->flags & EXPLORED_ALIVE && it->flags & EXPLORED_KNOWS && it->leader == world->group.ids[node];
-}
-
-/* Does no live node before this one follow the same leader? */
-static bool is_first_follower(const struct explored *world, cv_node node)
-{
-    for (cv_node other = 0; other < node; other++)
-        if (explored_alive(world, other) && explored_is(world, other, EXPLORED_KNOWS) &&
-            explored_node(world, other)->leader == explored_node(world, node)->leader)
-            return false;
-    return true;
-}
-
 static bool is_wanted_state(const struct state_search *search)
 {
     const struct explored *world = &search->world;
-    const struct search_goal *goal = &search->goal;
-    uint64_t leaders = 0, different = 0, inside = 0, waiting = 0, know = 0;
     for (cv_node node = 0; node < world->nodes; node++) {
         const struct explored_node *it = explored_node(world, node);
-        if (!(it->flags & EXPLORED_ALIVE))
-            continue;
-        leaders += is_leader(world, node);
-        know += (it->flags & EXPLORED_KNOWS) != 0;
-        different += it->flags & EXPLORED_KNOWS && is_first_follower(world, node);
-        inside += (it->flags & EXPLORED_INSIDE) != 0;
-        waiting += (it->flags & EXPLORED_WAITING) != 0;
+        search->goal_nodes[node] = (struct goal_node){it->flags, it->leader};
     }
-    const bool follows =
-        goal->leader_of >= world->nodes || (explored_is(world, (cv_node)goal->leader_of, EXPLORED_KNOWS) &&
-                                            explored_node(world, (cv_node)goal->leader_of)->leader == goal->leader);
-    return leaders >= goal->leaders && different >= goal->different && inside >= goal->inside &&
-           waiting >= goal->waiting && know >= goal->know && follows;
+    return search_goal_is_met(&search->goal, &world->group, search->goal_nodes);
 }
 
 static uint32_t violated_by(enum cv_property_number property, bool violated)
@@ -236,23 +194,12 @@ static uint32_t violations_of_end(struct state_search *search)
     return violated_by(CV_PROPERTY_NO_DEADLOCK, waits) | violated_by(CV_PROPERTY_EVERY_REQUEST, waits);
 }
 
-/* Only what the algorithm claims is violated; but a request that is never served makes any run bad. */
-static uint32_t claimed(const struct explored *world, uint32_t bits)
-{
-    for (uint32_t i = 0; i < CV_PROPERTY_COUNT; i++) {
-        const uint32_t claim = cv_property((enum cv_property_number)i)->claim;
-        if (claim && !(claim & world->claims) && i != CV_PROPERTY_EVERY_REQUEST)
-            bits &= ~(1u << i);
-    }
-    return bits;
-}
-
 static bool is_found(struct state_search *search, const struct explored_event *event, uint64_t highest)
 {
     if (search->goal.state)
         return is_wanted_state(search);
-    const uint32_t bits =
-        claimed(&search->world, violations_of_step(search, event, highest) | violations_of_end(search));
+    const uint32_t bits = search_goal_claimed(violations_of_step(search, event, highest) | violations_of_end(search),
+                                              search->world.claims);
     return (bits & search->goal.properties & ~search->violated) != 0;
 }
 
@@ -320,9 +267,14 @@ static int look(struct state_search *search, const struct explored_event *event,
 {
     struct explored *world = &search->world;
     const uint64_t parent = search->expanded;
-    struct met_state how = {.index = event->index, .parent = (uint32_t)parent, .depth = search->met[parent].depth + 1};
+    struct met_state how = {.index = explored_way_index(world, event->index),
+                            .parent = (uint32_t)parent,
+                            .depth = search->met[parent].depth + 1};
     search->transitions++;
-    search->truncated |= world->chosen > 0; /* the choices are the simulator's, so that indices say all */
+    if (how.index == NO_WAY) {
+        search->truncated = true;
+        return 0;
+    }
     if (is_found(search, event, highest)) {
         search->done = search->found = true;
         search->last = how;
@@ -337,14 +289,60 @@ static int look(struct state_search *search, const struct explored_event *event,
     return new == 1 ? keep(search, &how) : new;
 }
 
-/* After the step, whether it failed or not. 0 or CV_ENOMEM. */
+/* After all ways of these choices: the next choices in counting order. False after the last. */
+static bool choose_next(struct state_search *search)
+{
+    struct explored_script *script = &search->script;
+    for (script->choice_count = search->world.chosen; script->choice_count; script->choice_count--) {
+        const uint32_t last = script->choice_count - 1, ways = search->world.ways[last];
+        search->truncated |= ways > MOST_WAYS;
+        if (++script->choices[last] < (ways < MOST_WAYS ? ways : MOST_WAYS))
+            return true;
+        script->choices[last] = 0;
+    }
+    return false;
+}
+
+/*
+ * The next way that the event can go. First as it is; if it chooses, with the first of all choices, and so on with the
+ * others. With each of them the node may crash between two sends, and that need not be reported. False: none is left.
+ */
+static bool next_way(struct state_search *search)
+{
+    const struct explored *world = &search->world;
+    const struct explored_present *now = &world->present;
+    struct explored_script *script = &search->script;
+    if (script->choosing == CHOICES_DRAWN && world->chosen) {
+        script->choosing = CHOICES_LISTED;
+        return true;
+    }
+    const bool crashes = explored_calls(&search->taken) && now->crashes < search->limits.crashes && now->alive > 1;
+    if (crashes && script->sent != CV_WHOLE && !script->missed && now->missed < search->limits.misses) {
+        script->missed = true;
+        return true;
+    }
+    const uint32_t sent = script->sent == CV_WHOLE ? 1 : script->sent + 1;
+    script->missed = false;
+    if (crashes && sent < world->sends) {
+        script->sent = sent;
+        return true;
+    }
+    script->sent = CV_WHOLE;
+    return script->choosing == CHOICES_LISTED && choose_next(search);
+}
+
+/* After the step, whether it failed or not. What was drawn is not looked at: it comes again. 0 or CV_ENOMEM. */
 static int after_step(struct state_search *search)
 {
     struct explored *world = &search->world;
-    const int error = world->out_of_memory ? CV_ENOMEM : look(search, &search->taken, search->highest);
+    const bool drawn = search->script.choosing == CHOICES_DRAWN && world->chosen;
+    int error = world->out_of_memory ? CV_ENOMEM : 0;
+    if (!error && !drawn)
+        error = look(search, &search->taken, search->highest);
     explored_undo(world, 0);
     world->step_count = search->steps;
-    search->event++;
+    search->again = next_way(search);
+    search->event += !search->again;
     return error;
 }
 
@@ -358,12 +356,16 @@ static uint64_t event_count(const struct state_search *search)
 static int take_next(struct state_search *search)
 {
     struct explored *world = &search->world;
-    if (!explored_find(world, &search->events, search->event, &search->taken) || !is_allowed(search, &search->taken)) {
-        search->event++;
-        return 0;
+    if (!search->again) {
+        if (!explored_find(world, &search->events, search->event, &search->taken) ||
+            !is_allowed(search, &search->taken)) {
+            search->event++;
+            return 0;
+        }
+        search->script = (struct explored_script){.sent = CV_WHOLE};
     }
     search->highest = world->present.highest_fence;
-    explored_take(world, &search->taken, &(struct explored_script){.sent = CV_WHOLE});
+    explored_take(world, &search->taken, &search->script);
     return after_step(search);
 }
 
@@ -377,6 +379,7 @@ static int begin_expanding(struct state_search *search)
     state_node_keys(&search->world, search->node_keys);
     search->world.step_count = search->steps;
     search->event = 0;
+    search->again = false;
     search->expanding = true;
     return error;
 }
@@ -417,49 +420,16 @@ bool state_search_failed(struct state_search *search, const char *why)
 
 /* ---- beginning ---- */
 
-static int read_goal(struct state_search *search, const struct json_value *goal, struct cv_complaint *complaint)
-{
-    const char *kind = json_text(goal, "kind"), *name = json_text(goal, "name");
-    struct search_goal *wanted = &search->goal;
-    *wanted = (struct search_goal){.leaders = json_number(goal, "leaders", 0),
-                                   .different = json_number(goal, "different", 0),
-                                   .inside = json_number(goal, "inside", 0),
-                                   .waiting = json_number(goal, "waiting", 0),
-                                   .know = json_number(goal, "know", 0),
-                                   .leader = json_number(goal, "leader", UINT64_MAX),
-                                   .leader_of = json_number(goal, "of", UINT64_MAX)};
-    if (!kind || strcmp(kind, "violation") == 0) {
-        wanted->properties = UINT32_MAX;
-        return 0;
-    }
-    wanted->state = strcmp(kind, "state") == 0;
-    for (uint32_t i = 0; strcmp(kind, "property") == 0 && name && i < CV_PROPERTY_COUNT; i++)
-        if (strcmp(cv_property((enum cv_property_number)i)->name, name) == 0)
-            wanted->properties = 1u << i;
-    if (wanted->state || wanted->properties)
-        return 0;
-    return cv_complain(complaint, "goal: expected kind violation, state, or property with the name of one");
-}
-
 /* What may happen besides what has happened already. */
-static void read_limits(struct state_search *search, const struct json_value *limits)
+static void add_past(struct search_limits *limits, const struct explored_present *now)
 {
-    const struct explored_present *now = &search->world.present;
-    const char *timeouts = json_text(limits, "timeouts");
-    search->limits = (struct search_limits){
-        .crashes = now->crashes + json_number(limits, "crashes", 0),
-        .misses = now->missed + json_number(limits, "missed", 0),
-        .suspicions = now->mistakes + json_number(limits, "suspicions", 0),
-        .cuts = now->cuts + json_number(limits, "cuts", 0),
-        .recoveries = now->recoveries + json_number(limits, "recoveries", 0),
-        .drops = now->losses + json_number(limits, "drops", 0),
-        .duplicates = now->losses + json_number(limits, "duplicates", 0),
-        .states = json_number(limits, "states", 200000),
-        .depth = json_number(limits, "depth", UINT32_MAX),
-        .any_time = timeouts && strcmp(timeouts, "any") == 0,
-    };
-    if (search->limits.states > MOST_STATES)
-        search->limits.states = MOST_STATES;
+    limits->crashes += now->crashes;
+    limits->misses += now->missed;
+    limits->suspicions += now->mistakes;
+    limits->cuts += now->cuts;
+    limits->recoveries += now->recoveries;
+    limits->drops += now->losses;
+    limits->duplicates += now->losses;
 }
 
 /* The world of the search begins as the story is now. */
@@ -475,27 +445,27 @@ static int copy_world(struct explored *to, const struct explored *from)
     return error;
 }
 
-int state_search_new(struct state_search **out, struct explored *from, const struct json_value *arguments,
-                     struct cv_complaint *complaint)
+int state_search_new(struct state_search **out, const struct explored *from, const struct search_goal *goal,
+                     const struct search_limits *limits)
 {
+    struct cv_complaint complaint;
     struct state_search *search = *out = calloc(1, sizeof *search);
     if (!search)
         return CV_ENOMEM;
-    int error = explored_begin(&search->world, from->scenario, complaint);
+    int error = explored_begin(&search->world, from->scenario, &complaint);
     if (!error)
         error = copy_world(&search->world, from);
     search->node_keys = calloc(from->nodes, sizeof *search->node_keys);
-    if (!search->node_keys)
-        error = CV_ENOMEM;
-    if (error)
-        return error;
+    search->goal_nodes = calloc(from->nodes, sizeof *search->goal_nodes);
+    if (error || !search->node_keys || !search->goal_nodes)
+        return CV_ENOMEM;
     search->world.recording = false;
     search->steps = search->world.step_count = from->step_count;
     search->violated = from->present.violated;
-    read_limits(search, json_get(arguments, "limits"));
-    error = read_goal(search, json_get(arguments, "goal"), complaint);
-    if (!error)
-        error = meet(search, state_key(&search->world, search->limits.any_time, NULL, CV_NOBODY)) < 0 ? CV_ENOMEM : 0;
+    search->goal = *goal;
+    search->limits = *limits;
+    add_past(&search->limits, &search->world.present);
+    error = meet(search, state_key(&search->world, search->limits.any_time, NULL, CV_NOBODY)) < 0 ? CV_ENOMEM : 0;
     return error ? error : keep(search, &(struct met_state){.parent = UINT32_MAX});
 }
 
@@ -508,6 +478,7 @@ void state_search_free(struct state_search *search)
         free(chunk);
     }
     free(search->node_keys);
+    free(search->goal_nodes);
     free(search->met);
     free(search->table);
     explored_events_free(&search->events);
@@ -517,30 +488,20 @@ void state_search_free(struct state_search *search)
 
 /* ---- the answer ---- */
 
-static void tell_indices(struct cv_json *json, const struct state_search *search, const struct met_state *to)
-{
-    if (to->parent == UINT32_MAX)
-        return;
-    tell_indices(json, search, &search->met[to->parent]);
-    cv_json_count(json, NULL, to->index);
-}
-
-void state_search_tell(struct cv_json *json, const struct state_search *search)
+void state_search_progress(const struct state_search *search, struct search_progress *progress)
 {
     const uint64_t at = search->expanded < search->met_count ? search->expanded : search->met_count - 1;
-    cv_json_open(json, NULL, '{');
-    cv_json_truth(json, "done", search->done);
-    if (search->done)
-        cv_json_truth(json, "found", search->found);
-    if (search->found) {
-        cv_json_open(json, "indices", '[');
-        tell_indices(json, search, &search->last);
-        cv_json_close(json, ']');
-    }
-    if (search->done && !search->found)
-        cv_json_truth(json, "complete", !search->truncated);
-    cv_json_count(json, "states", search->met_count);
-    cv_json_count(json, "transitions", search->transitions);
-    cv_json_count(json, "depth", search->found ? search->last.depth : search->met[at].depth);
-    cv_json_close(json, '}');
+    *progress = (struct search_progress){.done = search->done,
+                                         .found = search->found,
+                                         .complete = !search->truncated,
+                                         .states = search->met_count,
+                                         .transitions = search->transitions,
+                                         .depth = search->found ? search->last.depth : search->met[at].depth};
+}
+
+void state_search_indices(const struct state_search *search, uint64_t *indices)
+{
+    const struct met_state *at = &search->last;
+    for (uint32_t i = at->depth; i-- > 0; at = &search->met[at->parent])
+        indices[i] = at->index;
 }
