@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the scenario files as a C table, so that `conclave scenario NAME` needs no files at run time."""
+"""Writes files as a C table, so that the program needs none of them at run time: embed.py OUT TABLE FILE..."""
 import pathlib
 import sys
 
@@ -9,9 +9,9 @@ def c_string(line):
     return '"' + line.replace("\\", "\\\\").replace('"', '\\"') + '\\n"'
 
 
-out, *paths = sys.argv[1:]
-lines = ["// SPDX-License-Identifier: MIT", '#include "cli/study/scenarios.h"', "",
-         "const struct scenario_file scenario_files[] = {"]
+out, table, *paths = sys.argv[1:]
+lines = ["// SPDX-License-Identifier: MIT", '#include "cli/study/embedded_files.h"', "",
+         f"const struct embedded_file {table}[] = {{"]
 for path in sorted(map(pathlib.Path, paths), key=lambda path: path.stem):
     text = path.read_text(encoding="utf-8").splitlines()
     lines.append(f'    {{"{path.stem}",')

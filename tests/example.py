@@ -156,6 +156,39 @@ def check_broken_mutex(directory, text):
         expect(f"{after}: caught", name in wrong, told)
 
 
+# ---- conclave new ----
+
+
+def begin(directory, *words):
+    return subprocess.run([CONCLAVE, "new", *words], cwd=directory, capture_output=True, text=True, check=False)
+
+
+def check_new(directory):
+    """What `conclave new` writes compiles, runs and is tested; its test can fail; nothing is overwritten."""
+    environment = {**os.environ, "CONCLAVE": CONCLAVE, "CONCLAVE_INCLUDE": str(SOURCE / "include")}
+    mistakes = {"election": ("answer->rank > my->best", "answer->rank < my->best"),
+                "mutex": ("++my->entries", "my->entries"), "synchronous": ("    {CV_FIELD(struct state, told, FLAG)},\n", "")}
+    for problem, (before, after) in mistakes.items():
+        done = begin(directory, problem, f"my-{problem}")
+        source, script = directory / f"my_{problem}.c", directory / f"my_{problem}_test.sh"
+        expect(f"new {problem}", done.returncode == 0 and not done.stderr and source.name in done.stdout, done)
+        text = source.read_text(encoding="utf-8")
+        expect("it has its own name", f'"my-{problem}"' in text and f"My {problem}" in text and "examples/" not in text, text)
+        done = subprocess.run([script], env=environment, capture_output=True, text=True, check=False)
+        expect(f"new {problem}: its test passes", done.returncode == 0 and "every run held" in done.stdout, done)
+        again = begin(directory, problem, f"my-{problem}")
+        expect("nothing is overwritten", again.returncode == 2 and "File exists" in again.stderr
+               and source.read_text(encoding="utf-8") == text, again)
+        source.write_text(text.replace(before, after), encoding="utf-8")
+        done = subprocess.run([script], env=environment, capture_output=True, text=True, check=False)
+        expect(f"new {problem}: its test can fail", done.returncode == 1 and "failed: conclave" in done.stdout, done)
+    for words, told in ((["elections", "x"], "expected election, mutex or synchronous"), (["mutex", "X"], "a letter first"),
+                        (["mutex", "x" * 41], "up to 40"), (["mutex", "x-"], "expected a name"), (["mutex"], "PROBLEM and NAME"),
+                        (["mutex", "other", "--directory", "/nowhere"], "/nowhere/other.c")):
+        done = begin(directory, *words)
+        expect(f"new {words}: refused", done.returncode == 2 and done.stderr.count("\n") == 1 and told in done.stderr, done)
+
+
 # ---- the synchronous example ----
 
 
@@ -260,6 +293,7 @@ def main():
         check_broken_mutex(directory, MUTEX.read_text(encoding="utf-8"))
         check_hosted(build(directory, "hosted", synchronous))
         check_unfit(directory, synchronous)
+        check_new(directory)
     print(f"{len(failures)} failed")
     return 1 if failures else 0
 

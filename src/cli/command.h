@@ -37,6 +37,7 @@ COMMAND(keygen);
 COMMAND(leave);
 COMMAND(list);
 COMMAND(lock);
+COMMAND(new);
 COMMAND(node);
 COMMAND(recover);
 COMMAND(replace);

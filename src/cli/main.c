@@ -17,6 +17,7 @@ static const struct command commands[] = {
     COMMAND(check, "try every order of events of a small group"),
     COMMAND(compare, "the texts' comparison tables, measured"),
     COMMAND(scenario, "replay an example of the texts"),
+    COMMAND(new, "begin an algorithm of your own"),
     COMMAND(explore, "take a run step by step in the browser"),
     COMMAND(node, "serve locks and elections, alone or as a member of a group"),
     COMMAND(lock, "run a command while a lock is held"),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/study/explore_compile.h"
 
-#include <limits.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@ bool explore_is_source(const char *word)
 }
 
 /* The public headers stand beside the program: in the sources of a build, and where it is installed. */
-static int find_headers(char option[PATH_MAX + 16])
+int explore_find_headers(char path[PATH_MAX + 16])
 {
     char program[PATH_MAX];
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -27,7 +26,7 @@ static int find_headers(char option[PATH_MAX + 16])
         return CV_EFILE;
     program[length] = '\0';
     *strrchr(program, '/') = '\0';
-    snprintf(option, PATH_MAX + 16, "-I%s/../include", program);
+    snprintf(path, PATH_MAX + 16, "%s/../include", program);
     return 0;
 }
 
@@ -36,9 +35,10 @@ static int run_compiler(const char *source, const char *object)
     char headers[PATH_MAX + 16];
     pid_t child;
     int status;
-    if (find_headers(headers))
+    if (explore_find_headers(headers))
         return -1;
-    const char *const words[] = {"cc", "-std=c17", "-O2", "-shared", "-fPIC", headers, "-o", object, source, NULL};
+    const char *const words[] = {"cc",    "-std=c17", "-O2",  "-shared", "-fPIC", "-I",
+                                 headers, "-o",       object, source,    NULL};
     if (posix_spawnp(&child, words[0], NULL, NULL, (char **)(uintptr_t)words, environ))
         return -1;
     return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;

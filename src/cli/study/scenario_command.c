@@ -12,7 +12,7 @@
 
 #include "cli/command.h"
 #include "cli/nearest.h"
-#include "cli/study/scenarios.h"
+#include "cli/study/embedded_files.h"
 #include "cli/study/sim_command.h"
 #include "cli/study/sim_runs.h"
 #include "core/parse.h"
@@ -26,7 +26,7 @@ static const char *title_of(const char *text)
 
 static void list_scenarios(void)
 {
-    for (const struct scenario_file *file = scenario_files; file->name; file++) {
+    for (const struct embedded_file *file = scenario_files; file->name; file++) {
         const char *title = title_of(file->text);
         printf("%-28s %.*s\n", file->name, (int)strcspn(title, "\n"), title);
     }
@@ -174,11 +174,11 @@ static char *find_text(const char *name, struct cv_complaint *complaint)
 {
     if (strchr(name, '/'))
         return command_read_file("scenario", name, complaint);
-    for (const struct scenario_file *file = scenario_files; file->name; file++)
+    for (const struct embedded_file *file = scenario_files; file->name; file++)
         if (strcmp(file->name, name) == 0)
             return strdup(file->text);
     struct nearest nearest = nearest_to(name);
-    for (const struct scenario_file *file = scenario_files; file->name; file++)
+    for (const struct embedded_file *file = scenario_files; file->name; file++)
         nearest_offer(&nearest, file->name);
     cv_complain(complaint, "%s: no such scenario%s; conclave scenario lists them all", cv_brief(name).text,
                 nearest_question(&nearest, "").text);
