@@ -11,6 +11,7 @@ ELECTIONS = ["bully", "ring-list", "ring-basic", "chang-roberts", "chang-roberts
 MUTEXES = ["central", "central-deny", "token-ring", "ricart-agrawala", "lamport", "maekawa-plain", "maekawa", "voting"]
 NODES = 4
 WORLD = ["--group", "static"]  # as in the textbooks: no lease adds to an algorithm's time
+PATIENT = ["--set", "group.timeout=20000"]  # nobody dies: a node that starves for a while is not to be suspected
 
 
 def elections():
@@ -46,7 +47,7 @@ def cost(algorithm, node):
 def mutexes_alone():
     """One entry after the other: exactly the texts' number of messages. Quorums of four are rows and columns: K = 3."""
     options = [word for algorithm in MUTEXES for word in ("--algorithm", f"{algorithm}={algorithm}")]
-    with Cluster(NODES, *WORLD, *options) as cluster:
+    with Cluster(NODES, *WORLD, *PATIENT, *options) as cluster:
         for algorithm in MUTEXES:
             for node in (1, 4, 2):
                 enter(cluster, node, algorithm, 3)
@@ -67,7 +68,7 @@ def mutexes_contended():
     for algorithm in MUTEXES:
         if algorithm == "maekawa-plain":
             continue  # may deadlock: scenarios/maekawa-deadlock.scenario
-        with Cluster(NODES, *WORLD, "--algorithm", algorithm) as cluster:
+        with Cluster(NODES, *WORLD, *PATIENT, "--algorithm", algorithm) as cluster:
             in_parallel(*[lambda node=node: enter(cluster, node, "x", 20) for node in (1, 2, 3, 4) * 2])
         cluster.check()
         report = cluster.judge()
