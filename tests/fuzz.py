@@ -30,7 +30,7 @@ FUZZERS |= {"formula": ["src/core/**/*.c"], "graph": ["src/core/**/*.c"], "http"
 FUZZERS["replay"] = [*ALGORITHMS, "src/check/**/*.c", "src/explore/decision_text.c", "src/property/**/*.c", "src/show/**/*.c",
                      *(f"src/cli/{name}.c" for name in ("study/replay_file", "study/check_options", "study/check_report",
                                                         "study/sim_options", "study/plugin", "options", "nearest", "command"))]
-FUZZERS["explore"] = [*ALGORITHMS, "src/explore/*.c", "src/check/step/trap.c", "src/property/**/*.c", "src/show/**/*.c"]
+FUZZERS["explore"] = [*ALGORITHMS, "src/explore/*.c", "src/check/**/*.c", "src/property/**/*.c", "src/show/**/*.c"]
 FUZZERS["node"] = [*ALGORITHMS, "src/group/**/*.c", "src/live/**/*.c", "src/service/**/*.c", "src/resp/*.c", "src/secure/**/*.c"]
 WRAPPED = ["disk_open", "disk_close", "uv_run", "uv_queue_work", "uv_getaddrinfo"]  # see fuzz/world.h
 LIBRARIES = {"formula": ["-lm", "-lxxhash"], "graph": ["-lm", "-lxxhash"], "http": ["-luv"], "key": ["-ldl"],
