@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -80,12 +80,35 @@ async function until(what, find) {
   throw new Error(`${what}: not within ${PATIENCE_MS / 1000} s`);
 }
 
-async function startFirefox(directory) {
+/** A proxy that serves nothing: `asked` is what anybody but Firefox itself wanted. */
+async function listen() {
+  const asked = [];
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", (data) => {
+      const [line] = data.toString("latin1").split("\r\n");
+      if (!/mozilla|firefox/.test(line)) asked.push(line);
+      socket.destroy();
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { server, asked };
+}
+
+async function startFirefox(directory, proxy) {
   const profile = mkdtempSync(join(directory, "profile-"));
-  writeFileSync(
-    join(profile, "user.js"),
-    'user_pref("marionette.port", 0);\nuser_pref("datareporting.policy.dataSubmissionEnabled", false);\n',
-  );
+  const preferences = {
+    "marionette.port": 0,
+    "datareporting.policy.dataSubmissionEnabled": false,
+    "network.proxy.type": 1,
+    "network.proxy.http": "127.0.0.1",
+    "network.proxy.http_port": proxy,
+    "network.proxy.ssl": "127.0.0.1",
+    "network.proxy.ssl_port": proxy,
+    "network.proxy.allow_hijacking_localhost": true,
+  };
+  const lines = Object.entries(preferences).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});\n`);
+  writeFileSync(join(profile, "user.js"), lines.join(""));
   const words = ["--headless", "--no-remote", "--marionette", "--remote-allow-system-access", "--profile", profile];
   const child = spawn(FIREFOX, words, { stdio: "ignore", env: { ...process.env, HOME: directory } });
   const file = join(profile, "MarionetteActivePort");
@@ -149,14 +172,10 @@ const HELPERS = async () => {
 };
 
 const tests = {
-  async "it opens with the gallery, and asks nobody for anything"({ marionette }) {
-    const [stories, asked] = await marionette.run(async () => {
+  async "it opens with the gallery"({ marionette }) {
+    await marionette.run(async () => {
       await window.tried.wait("the gallery", () => document.querySelectorAll(".story").length > 60);
-      const asked = performance.getEntriesByType("resource").map(({ name }) => name);
-      return [document.querySelectorAll(".story").length, asked.filter((name) => !/^(blob|data):/.test(name))];
     });
-    assert.ok(stories > 60);
-    assert.deepEqual(asked, []);
   },
 
   async "it steps, and goes back to the same"({ marionette }) {
@@ -249,7 +268,8 @@ async function main() {
   const file = join(directory, "explore.html");
   execFileSync(CONCLAVE, ["explore", "--write", file]);
   const address = pathToFileURL(file).href;
-  const { child, marionette } = await startFirefox(directory);
+  const { server, asked } = await listen();
+  const { child, marionette } = await startFirefox(directory, server.address().port);
   const ended = new Promise((resolve) => child.once("exit", resolve));
   let failed = 0;
   try {
@@ -265,7 +285,7 @@ async function main() {
         console.log(`FAILED ${name}\n       ${error.stack}`);
       }
     }
-    const found = await complaints(marionette);
+    const found = [...(await complaints(marionette)), ...asked.map((line) => `it asks for ${line}`)];
     if (found.length) {
       failed++;
       console.log(`FAILED the page complains: ${found.join("; ")}`);
@@ -275,6 +295,7 @@ async function main() {
     const late = setTimeout(() => child.kill("SIGKILL"), 10000);
     await ended;
     clearTimeout(late);
+    server.close();
     rmSync(directory, { recursive: true, force: true });
   }
   return failed ? 1 : 0;
