@@ -59,7 +59,7 @@ try {
       await pages[pages.length - 1].screenshot({
         path: join(process.env.SCREENSHOTS, `${name.replace(/\W+/g, "-")}.png`),
       });
-    for (const page of pages) await page.context().close();
+    for (const page of pages) await (trouble ? page.context().close() : site.leave(page));
     console.log(`${trouble ? "FAILED" : "ok    "} ${name} (${((performance.now() - began) / 1000).toFixed(1)} s)`);
     if (trouble) console.log(`       ${trouble.stack}`);
   }
