@@ -285,7 +285,7 @@ async function main() {
         console.log(`FAILED ${name}\n       ${error.stack}`);
       }
     }
-    const found = [...(await complaints(marionette)), ...asked.map((line) => `it asks for ${line}`)];
+    const found = [...(await complaints(marionette)), ...[...new Set(asked)].map((line) => `it asks for ${line}`)];
     if (found.length) {
       failed++;
       console.log(`FAILED the page complains: ${found.join("; ")}`);
