@@ -13,10 +13,11 @@ PREFIX ?= /usr/local
 # $(call quietly,DIRECTORY,COMMAND): its output is shown only if it fails.
 quietly = mkdir -p $(1) && { $(2) >$(1)/make.log 2>&1 || { cat $(1)/make.log >&2; exit 1; }; }
 
-# $(call compile,DIRECTORY): on a terminal Ninja shows how far it has come, elsewhere a line tells that there is something to do.
-compile = if [ -t 1 ]; then ninja -C $(1); else \
-	  ninja -n -C $(1) | grep -q 'no work to do' || echo 'building $(1); a minute or two'; \
-	  $(call quietly,$(1),ninja --quiet -C $(1)); fi
+# $(call compile,DIRECTORY,TARGET): all, or that target. On a terminal Ninja shows how far it has come, elsewhere a line
+# tells that there is something to do.
+compile = if [ -t 1 ]; then ninja -C $(1) $(2); else \
+	  ninja -n -C $(1) $(2) | grep -q 'no work to do' || echo 'building $(1); a minute or two'; \
+	  $(call quietly,$(1),ninja --quiet -C $(1) $(2)); fi
 
 # `make run` and `make test` install what is missing; the other targets only say so.
 have_tools = command -v meson >/dev/null && command -v ninja >/dev/null || scripts/install-packages --check
@@ -43,10 +44,11 @@ packages: ## install what is missing
 	@scripts/npm-packages || true
 
 test-packages:
-	@scripts/install-packages browser site
+	@scripts/install-packages test browser site
 	@scripts/npm-packages --dev || true
 
-run: packages build ## five processes elect, fail over and take turns
+run: packages $(BUILD)/build.ninja ## five processes elect, fail over and take turns
+	@$(call compile,$(BUILD),conclave)
 	@$(BUILD)/conclave demo
 
 test: test-packages build asan ## all tests, and the quick ones again under the sanitizers
