@@ -85,7 +85,8 @@ static void begin_round(struct cv_self *me)
         if (is_child(me, i))
             cv_signal(me, cv_neighbour(me, i), PULSE);
     *around(me) = 0;
-    my->safe = my->ready = 0;
+    if (cv_round(me)) /* children that started before me may be safe in the first round already */
+        my->safe = my->ready = 0;
     my->phase = WORKING;
     my->missing = cv_round_next(me);
 }
@@ -105,7 +106,7 @@ static bool step(struct cv_self *me)
     struct state *my = me->state;
     const bool safe = my->phase == WORKING && !my->missing && my->safe == my->children;
     const bool ready = my->phase == SETTLED && *around(me) == my->preferred && my->ready == my->children;
-    if (cv_round_done(me) || (!safe && !ready))
+    if (!cv_round(me) || cv_round_done(me) || (!safe && !ready))
         return false;
     if (is_head(me)) {
         if (safe)
