@@ -2,6 +2,7 @@
 #include "check/check.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +10,10 @@
 #include "check/order_search.h"
 #include "check/shrink.h"
 #include "check/state/memory.h"
+#include "check/step/trap.h"
 #include "check/symmetry/counter_test.h"
 #include "check/trail.h"
+#include "core/scenario/synchronous_run.h"
 #include "core/wall_clock.h"
 
 struct check {
@@ -65,6 +68,27 @@ static int tell_trail(struct check *check)
     return 0;
 }
 
+/* A run of the app on a synchronous network. */
+struct synchronous {
+    const struct cv_scenario *scenario;
+    bool chose; /* the app made random choices: there is no one result to compare with */
+};
+
+static void run_synchronously(void *context)
+{
+    struct synchronous *synchronous = context;
+    struct cv_lockstep reference;
+    synchronous->chose = !cv_lockstep_run(&reference, synchronous->scenario) && reference.chose;
+    cv_lockstep_free(&reference);
+}
+
+static bool is_random(const struct cv_scenario *scenario)
+{
+    struct synchronous synchronous = {.scenario = scenario};
+    struct failure failure;
+    return scenario->app && trap_call(run_synchronously, &synchronous, &failure) && synchronous.chose;
+}
+
 static void list_finding(struct check *check, enum cv_property_number property)
 {
     const struct setting *setting = &check->model->setting;
@@ -79,8 +103,22 @@ static void list_finding(struct check *check, enum cv_property_number property)
         finding->verdict = CV_UNFINISHED;
     if (setting->options.property && strcmp(setting->options.property, row->name) != 0)
         finding->verdict = CV_UNFINISHED;
+    if (property == CV_PROPERTY_LIKE_SYNCHRONOUS && finding->verdict == CV_HELD && is_random(setting->scenario)) {
+        finding->verdict = CV_DISCLAIMED;
+        snprintf(finding->detail, sizeof finding->detail, "the app makes random choices");
+    }
     if (finding->verdict == CV_VIOLATED)
         memcpy(finding->detail, check->finding.detail, sizeof finding->detail);
+}
+
+/* Does the checker judge that property here? A synchronizer is judged by what its app claims, too. */
+static bool is_judged(const struct setting *setting, const struct cv_property *row)
+{
+    if (row->problem == CV_PATHS)
+        return row->claim & setting->claims &&
+               (row->claim == CV_SHORTEST_PATHS || !(setting->claims & CV_SHORTEST_PATHS));
+    return row->problem == setting->algorithm->problem ||
+           (setting->scenario->app && row->problem == CV_ELECTION && setting->claims & CV_AGREEMENT);
 }
 
 static void list_findings(struct check *check)
@@ -89,7 +127,7 @@ static void list_findings(struct check *check)
     const struct cv_algorithm *algorithm = check->model->setting.algorithm;
     for (uint32_t i = 0; i < CV_PROPERTY_COUNT; i++) {
         const struct cv_property *row = cv_property((enum cv_property_number)i);
-        if (row->checked && row->problem == algorithm->problem)
+        if (row->checked && is_judged(&check->model->setting, row))
             list_finding(check, (enum cv_property_number)i);
     }
     const bool asserted = check->finding.verdict == CV_VIOLATED &&
@@ -132,10 +170,15 @@ static void note_promise(struct cv_check_result *result, const struct model *mod
 /*
  * Searches again without a reduction that the algorithm does not allow. Searches again with clocks if there is a
  * violation with requests in a given order: clocks tell whether it is real, and give the shortest counterexample.
+ *
+ * Synchronizers are searched without reduction. Whether a round begins before its time depends on messages on their
+ * way, so the beginning of every round would have to be tried in every order; what is left to save costs more time than
+ * it saves.
  */
 static int search(struct check *check, const struct cv_scenario *scenario, const struct cv_check_options *options)
 {
     struct cv_check_options now = *options;
+    now.reduction &= !scenario->app;
     for (;;) {
         int error = model_init(check->model, scenario, &now);
         if (!error)
@@ -215,7 +258,7 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
     }
     model_free(check.model);
     free(check.model);
-    if (!error && result->trail.count && !result->confirmed && options->reduction) {
+    if (!error && result->trail.count && !result->confirmed && options->reduction && !scenario->app) {
         /* The replay does not confirm it: a reduction was wrong about this algorithm. */
         struct cv_check_options all = *options;
         all.reduction = all.symmetry = all.drop_clocks = false;

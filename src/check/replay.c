@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "check/replay_entries.h"
+#include "check/replay_rounds.h"
 #include "check/step/runner.h"
 #include "core/scenario/label.h"
 
@@ -29,7 +31,6 @@ struct cv_replay {
     struct channel channels[CV_CHECK_MOST_NODES][CV_CHECK_MOST_NODES];
     uint64_t clocks[CV_CHECK_MOST_NODES]; /* Lamport's, for the trace, also if the algorithm has none */
     bool recalled[CV_CHECK_MOST_NODES];   /* it called while its own election was under way */
-    uint64_t open[CV_CHECK_MOST_NODES];   /* the entry that it waits for or is in, or NO_ENTRY */
     cv_node callers[CV_CHECK_MOST_NODES];
     struct cv_crash crashes[2 * CV_CHECK_MOST_NODES];
     struct cv_recovery recoveries[CV_CHECK_MOST_NODES];
@@ -42,15 +43,13 @@ struct cv_replay {
     uint32_t mistakes;                        /* of the detector, so far */
     uint32_t cuts;                            /* so far */
     uint64_t now;
-    uint64_t serial; /* of the last message */
-    struct cv_entry *entries;
-    uint64_t entry_room;
+    uint64_t serial;               /* of the last message */
+    struct replay_entries entries; /* mutex */
+    struct replay_rounds rounds;   /* synchronizers */
     struct cv_run run;
     struct cv_finding seen; /* a violation before the end */
     bool out_of_memory;
 };
-
-#define NO_ENTRY UINT64_MAX
 
 /* ---- events ---- */
 
@@ -75,14 +74,16 @@ static void tell_effect(struct cv_replay *replay, uint32_t bit, enum cv_event_ty
                         const char *text)
 {
     const struct cv_self *me = &replay->runner.self;
+    const cv_node peer = type == CV_EVENT_RESULT ? me->via : CV_NOBODY;
     if (me->effects & bit)
-        tell(replay,
-             (struct cv_event){.type = type, .node = me->node, .peer = CV_NOBODY, .detail = detail, .text = text});
+        tell(replay, (struct cv_event){.type = type, .node = me->node, .peer = peer, .detail = detail, .text = text});
 }
 
 static void tell_effects(struct cv_replay *replay)
 {
     const struct cv_self *me = &replay->runner.self;
+    tell_effect(replay, CV_DID_RESULT, CV_EVENT_RESULT, me->result, NULL);
+    tell_effect(replay, CV_DID_PULSE, CV_EVENT_PULSE, me->round, NULL);
     tell_effect(replay, CV_DID_NOTE, CV_EVENT_NOTE, 0, me->note);
     tell_effect(replay, CV_DID_CALL, CV_EVENT_CALL, 0, NULL);
     tell_effect(replay, CV_DID_YIELD, CV_EVENT_YIELD, 0, NULL);
@@ -158,52 +159,6 @@ static void send_all(struct cv_replay *replay, uint64_t clock, uint32_t most)
     }
 }
 
-/* ---- the critical section ---- */
-
-static void new_entry(struct cv_replay *replay, cv_node node, uint64_t entered)
-{
-    struct cv_run *run = &replay->run;
-    if (run->entry_count == replay->entry_room) {
-        const uint64_t room = replay->entry_room ? replay->entry_room * 2 : 16;
-        struct cv_entry *entries = realloc(replay->entries, room * sizeof *entries);
-        if (!entries) {
-            replay->out_of_memory = true;
-            return;
-        }
-        replay->entries = entries;
-        replay->entry_room = room;
-    }
-    replay->entries[run->entry_count] =
-        (struct cv_entry){.node = node, .requested = replay->now, .entered = entered, .left = CV_NEVER};
-    replay->open[node] = run->entry_count++;
-}
-
-static void note_enter(struct cv_replay *replay, cv_node node)
-{
-    struct cv_entry *entry = replay->open[node] == NO_ENTRY ? NULL : &replay->entries[replay->open[node]];
-    if (!entry || entry->entered != CV_NEVER) {
-        new_entry(replay, node, replay->now); /* it did not request */
-        entry = replay->out_of_memory ? NULL : &replay->entries[replay->open[node]];
-    }
-    if (!entry)
-        return;
-    entry->entered = replay->now;
-    entry->fence = replay->runner.self.fence;
-}
-
-static void note_end(struct cv_replay *replay, cv_node node, bool died)
-{
-    if (replay->open[node] == NO_ENTRY)
-        return;
-    struct cv_entry *entry = &replay->entries[replay->open[node]];
-    entry->died = died;
-    if (entry->entered != CV_NEVER)
-        entry->left = replay->now;
-    replay->open[node] = NO_ENTRY;
-    if (!died)
-        replay->run.last_exit = replay->now;
-}
-
 /* ---- decisions ---- */
 
 static void crash(struct cv_replay *replay, cv_node node, bool missed)
@@ -211,7 +166,7 @@ static void crash(struct cv_replay *replay, cv_node node, bool missed)
     replay->alive &= ~(1u << node);
     replay->missed |= (uint32_t)missed << node;
     replay->node_states[node]->flags = 0;
-    note_end(replay, node, true);
+    replay_entries_end(&replay->entries, node, replay->now, true);
     replay->crashes[replay->scenario.crash_count++] =
         (struct cv_crash){.node = node, .moment = CV_AT, .time = replay->now};
     tell(replay, (struct cv_event){.type = CV_EVENT_CRASH, .node = node, .peer = CV_NOBODY});
@@ -291,14 +246,14 @@ static bool is_to_be_told(const struct cv_replay *replay, cv_node node)
     return lost != 0;
 }
 
-/* Is a message or a report of the detector under way? */
+/* Is a message or a report of the detector under way, or has a node yet to start? */
 static bool is_under_way(const struct cv_replay *replay)
 {
     const uint32_t nodes = replay->setting.nodes;
     for (cv_node node = 0; node < nodes; node++) {
         if (!(replay->alive & 1u << node))
             continue;
-        if (is_to_be_told(replay, node))
+        if (is_to_be_told(replay, node) || (replay->setting.all_start && replay->node_states[node]->flags & NODE_FRESH))
             return true;
         for (cv_node from = 0; from < nodes; from++)
             if (replay->channels[from][node].count)
@@ -454,9 +409,9 @@ static void prepare(struct cv_replay *replay, const struct cv_decision *decision
     if (decision->type == CV_DECIDE_START && !has_called(replay, node))
         replay->callers[replay->scenario.caller_count++] = node;
     if (decision->type == CV_DECIDE_LEAVE)
-        note_end(replay, node, false);
-    if (decision->type == CV_DECIDE_REQUEST)
-        new_entry(replay, node, CV_NEVER);
+        replay_entries_end(&replay->entries, node, replay->now, false);
+    if (decision->type == CV_DECIDE_REQUEST && !replay_entries_request(&replay->entries, node, replay->now, CV_NEVER))
+        replay->out_of_memory = true;
     if (decision->type == CV_DECIDE_TIMEOUT)
         let_time_pass(replay, decision);
     if (decision->type == CV_DECIDE_RECOVER)
@@ -520,8 +475,10 @@ static void take_step(struct cv_replay *replay, const struct cv_decision *decisi
     if (sent.message)
         replay->run.time = replay->now;
     free(sent.message);
-    if (me->effects & CV_DID_ENTER)
-        note_enter(replay, node);
+    if (me->effects & CV_DID_ENTER && !replay_entries_enter(&replay->entries, node, replay->now, me->fence))
+        replay->out_of_memory = true;
+    if (me->effects & CV_DID_PULSE && replay->scenario.app)
+        replay_rounds_pulse(&replay->rounds, me, replay->alive, replay->now);
     replay->run.calls += (me->effects & CV_DID_CALL) != 0;
     replay->recalled[node] |= (me->effects & CV_DID_RECALL) != 0;
     tell_effects(replay);
@@ -530,7 +487,7 @@ static void take_step(struct cv_replay *replay, const struct cv_decision *decisi
     replay->clocks[node] = base + me->clock;
     tell_state(replay, node);
     if (decision->type == CV_DECIDE_REQUEST && !replay->out_of_memory)
-        replay->entries[replay->run.entry_count - 1].clock = replay->clocks[node];
+        replay->entries.entries[replay->entries.count - 1].clock = replay->clocks[node];
     if (decision->sent != CV_WHOLE)
         crash(replay, node, decision->missed);
 }
@@ -541,11 +498,25 @@ static struct cv_standing standing(const void *runtime, cv_node node)
 {
     const struct cv_replay *replay = runtime;
     const struct node_state *node_state = replay->node_states[node];
-    return (struct cv_standing){.leader = node_state->leader,
+    return (struct cv_standing){.result = node_state->result,
+                                .via = node_state->via,
+                                .updates = (node_state->flags & NODE_RESULT) != 0,
+                                .leader = node_state->leader,
                                 .alive = (replay->alive & 1u << node) != 0,
                                 .knows = (node_state->flags & NODE_KNOWS) != 0,
                                 .active = !(node_state->flags & NODE_FRESH),
                                 .recalled = replay->recalled[node]};
+}
+
+static const void *app_state(const void *runtime, cv_node node)
+{
+    const struct cv_replay *replay = runtime;
+    return replay->node_states[node]->state + replay->setting.group.hosted_at + sizeof(uint64_t);
+}
+
+static uint64_t round_of(const void *runtime, cv_node node)
+{
+    return ((const struct cv_replay *)runtime)->rounds.round[node];
 }
 
 /* Is there nothing that must still happen? */
@@ -564,7 +535,7 @@ static bool somebody_took_part(const struct cv_replay *replay)
     for (cv_node node = 0; node < replay->setting.nodes; node++)
         if (replay->alive & 1u << node && (replay->node_states[node]->flags & wanted) == (wanted & NODE_STARTED))
             return true;
-    return setting_is_mutex(&replay->setting);
+    return setting_is_mutex(&replay->setting) || replay->setting.all_start;
 }
 
 static int by_node(const void *one, const void *other)
@@ -587,11 +558,20 @@ static void conclude(struct cv_replay *replay, const struct cv_trail *trail)
                   : is_quiet(replay) && somebody_took_part(replay) ? CV_QUIET
                                                                    : CV_STOPPED;
     run->period = trail->loop != CV_NEVER ? trail->count - trail->loop : 0;
-    run->entries = replay->entries;
+    run->entries = replay->entries.entries;
+    run->entry_count = replay->entries.count;
+    run->last_exit = replay->entries.last_exit;
+    if (replay->scenario.app) {
+        run->app_state = app_state;
+        run->round = round_of;
+        run->hasty = replay->rounds.hasty;
+        run->apart = replay->rounds.apart;
+    }
     if (replay->setting.may_partition) {
         setting_components(&replay->setting, &replay->cut_links, replay->alive, replay->components);
         run->component = replay->components;
     }
+    replay->scenario.everyone_calls = replay->setting.all_start;
     qsort(replay->callers, replay->scenario.caller_count, sizeof *replay->callers, by_node);
 }
 
@@ -625,7 +605,6 @@ static int begin(struct cv_replay *replay)
         if (!node_state)
             return CV_ENOMEM;
         replay->node_states[node] = node_state;
-        replay->open[node] = NO_ENTRY;
         replay->clocks[node] = replay->scenario.clocks ? replay->scenario.clocks[node] : 0;
     }
     replay->alive = (1u << replay->setting.nodes) - 1;
@@ -637,13 +616,15 @@ static int begin(struct cv_replay *replay)
         tell_state(replay, node);
     }
     if (replay->setting.options.inside != CV_NOBODY) {
-        new_entry(replay, replay->setting.options.inside, 0);
+        struct cv_entry *entry = replay_entries_request(&replay->entries, replay->setting.options.inside, 0, 0);
         tell(replay, (struct cv_event){.type = CV_EVENT_ENTER,
                                        .node = replay->setting.options.inside,
                                        .peer = CV_NOBODY,
                                        .detail = FIRST_FENCE});
-        if (!replay->out_of_memory)
-            replay->entries[0].fence = FIRST_FENCE;
+        if (entry)
+            entry->fence = FIRST_FENCE;
+        else
+            replay->out_of_memory = true;
     }
     return replay->out_of_memory ? CV_ENOMEM : 0;
 }
@@ -690,7 +671,7 @@ void cv_replay_free(struct cv_replay *replay)
     for (uint32_t i = 0; i < replay->text_count; i++)
         free(replay->texts[i]);
     free(replay->texts);
-    free(replay->entries);
+    replay_entries_free(&replay->entries);
     runner_free(&replay->runner);
     setting_free(&replay->setting);
     free(replay);

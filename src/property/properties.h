@@ -35,12 +35,12 @@
     X(CV_PROPERTY_BOUNDED_WAITING, "bounded-waiting", "always", CV_MUTEX, CV_BOUNDED_WAITING, false)                   \
     X(CV_PROPERTY_REQUEST_ORDER, "request-order", "always", CV_MUTEX, CV_REQUEST_ORDER, false)                         \
     X(CV_PROPERTY_SOMEBODY_ENTERS, "somebody-enters", "sometimes", CV_MUTEX, 0, false)                                 \
-    X(CV_PROPERTY_WHOLE_ROUNDS, "whole-rounds", "always", CV_SYNCHRONIZER, CV_WHOLE_ROUNDS, false)                     \
-    X(CV_PROPERTY_CLOSE_ROUNDS, "close-rounds", "always", CV_SYNCHRONIZER, CV_CLOSE_ROUNDS, false)                     \
-    X(CV_PROPERTY_EVERY_ROUND, "every-round", "eventually", CV_SYNCHRONIZER, 0, false)                                 \
-    X(CV_PROPERTY_LIKE_SYNCHRONOUS, "like-synchronous", "eventually", CV_SYNCHRONIZER, CV_LIKE_SYNCHRONOUS, false)     \
-    X(CV_PROPERTY_SHORTEST_PATHS, "shortest-paths", "eventually", CV_PATHS, CV_SHORTEST_PATHS, false)                  \
-    X(CV_PROPERTY_FEWEST_HOPS, "fewest-hops", "eventually", CV_PATHS, CV_FEWEST_HOPS, false)                           \
+    X(CV_PROPERTY_WHOLE_ROUNDS, "whole-rounds", "always", CV_SYNCHRONIZER, CV_WHOLE_ROUNDS, true)                      \
+    X(CV_PROPERTY_CLOSE_ROUNDS, "close-rounds", "always", CV_SYNCHRONIZER, CV_CLOSE_ROUNDS, true)                      \
+    X(CV_PROPERTY_EVERY_ROUND, "every-round", "eventually", CV_SYNCHRONIZER, 0, true)                                  \
+    X(CV_PROPERTY_LIKE_SYNCHRONOUS, "like-synchronous", "eventually", CV_SYNCHRONIZER, CV_LIKE_SYNCHRONOUS, true)      \
+    X(CV_PROPERTY_SHORTEST_PATHS, "shortest-paths", "eventually", CV_PATHS, CV_SHORTEST_PATHS, true)                   \
+    X(CV_PROPERTY_FEWEST_HOPS, "fewest-hops", "eventually", CV_PATHS, CV_FEWEST_HOPS, true)                            \
     X(CV_PROPERTY_INVARIANT, "invariant", "always", CV_ANY_PROBLEM, 0, true)                                           \
     X(CV_PROPERTY_TEXTBOOK_MESSAGES, "textbook-messages", "always", CV_ANY_PROBLEM, 0, false)                          \
     X(CV_PROPERTY_TEXTBOOK_DELAY, "textbook-delay", "always", CV_ANY_PROBLEM, 0, false)                                \

@@ -45,9 +45,8 @@ void fast_path_take(struct expander *expander, const struct enabled *enabled)
     const cv_node node = enabled->node;
     const struct fingerprint fingerprint =
         list ? fingerprint_add(expander->fingerprint, list->gone) : expander->fingerprint;
-    const uint32_t action = list                               ? action_of(ACTION_DELIVER, enabled->slot)
-                            : enabled->type == CV_DECIDE_LEAVE ? action_of(ACTION_LEAVE, node)
-                                                               : 0;
+    const uint32_t action =
+        list ? action_of(ACTION_DELIVER, enabled->slot) : transition_own_action(&model->setting, enabled->type, node);
     for (const struct outcome *outcome = enabled->outcome; outcome; outcome = outcome->next) {
         if (transition_waits(expander, outcome))
             continue;

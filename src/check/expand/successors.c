@@ -163,10 +163,12 @@ static bool has_pending_reports(const struct expander *expander)
     return false;
 }
 
-/* Is nothing under way that could stop a timer: no message, no report of the detector? */
+/* Is nothing under way that could stop a timer: no message, no report of the detector, no node that is yet to start? */
 static bool is_quiet(const struct expander *expander)
 {
     const struct model *model = expander->model;
+    if (model->setting.all_start && expander->own_events & EVERY_NODES_FIRST_BIT * OWN_CALL)
+        return false;
     for (uint32_t slot = model->setting.nodes + 1; slot < model->slots; slot++)
         if (expander->state[slot])
             return false;
@@ -306,12 +308,11 @@ void expand_find_outcomes(struct expander *expander)
     look_up(expander, 0);
 }
 
-/* A node's own event. It need not call or request, but a node inside must leave some time. */
 static void take_own_event(struct expander *expander, const struct enabled *enabled)
 {
     struct transition transition = transition_at((enum cv_decision_type)enabled->type, enabled->node, UINT8_MAX);
     transition.expected = enabled->outcome;
-    transition.action = transition.type == CV_DECIDE_LEAVE ? action_of(ACTION_LEAVE, transition.node) : 0;
+    transition.action = transition_own_action(&expander->model->setting, enabled->type, enabled->node);
     transition_take(expander, &transition);
 }
 

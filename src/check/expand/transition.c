@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "check/expand/transition.h"
 
+#include <conclave/synchronizer.h>
 #include <stdlib.h>
 
 #include "check/expand/renumber.h"
@@ -45,10 +46,6 @@ static inline void keep(struct expander *expander, struct successor *successor)
 
 /* ---- steps ---- */
 
-/* The first bit of every node's own events. */
-#define EVERY_NODES_FIRST_BIT 0x1111111111111111ull
-static_assert(OWN_EVENT_BITS == 4, "the distance of these bits");
-
 static bool are_fences_counted(const struct expander *expander)
 {
     return expander->model->setting.claims & CV_FENCES_RISE;
@@ -78,7 +75,69 @@ static bool disagrees(const struct expander *expander, cv_node node, const struc
 static bool is_occupied(const struct expander *expander, cv_node node, const struct outcome *outcome)
 {
     const uint64_t others = expander->own_events & ~((uint64_t)OWN_LEAVE << node * OWN_EVENT_BITS);
-    return outcome->flags & OUTCOME_TWICE || others & EVERY_NODES_FIRST_BIT * OWN_LEAVE;
+    return outcome->detail->twice || others & EVERY_NODES_FIRST_BIT * OWN_LEAVE;
+}
+
+/* ---- rounds ---- */
+
+/* The round of a message of the app; UINT64_MAX for the synchronizer's own. */
+static uint64_t round_of_message(const struct cv_message *message)
+{
+    struct cv_envelope envelope;
+    if (message->kind || message->words * 4 < sizeof envelope)
+        return UINT64_MAX;
+    memcpy(&envelope, message->body, sizeof envelope);
+    return envelope.round;
+}
+
+/* The contents of a channel when the step is taken: without the message that arrives in it. */
+static uint32_t contents_at_step(const struct expander *expander, const struct successor *successor, uint32_t slot)
+{
+    return successor->fast_path && slot == successor->slot ? successor->rest : expander->state[slot];
+}
+
+/* Is a message of the app of an earlier round than this one in the channel? */
+static bool has_earlier(const struct model *model, uint32_t contents, uint64_t round)
+{
+    for (const struct contents *list; contents; contents = list->rest) {
+        list = model_contents(model, contents);
+        if (round_of_message(model_message(model, list->first)) < round)
+            return true;
+    }
+    return false;
+}
+
+/* The round of another node; that of a dead node does not count. */
+static uint64_t round_of(const struct expander *expander, cv_node node, uint64_t otherwise)
+{
+    const struct node_state *node_state = model_node_state(expander->model, expander->state[node]);
+    return node_state->flags & NODE_ALIVE ? node_state_round(&expander->model->setting, node_state) : otherwise;
+}
+
+/*
+ * Judges the beginning of a round. Messages of an earlier round must not be on their way to this node, and the messages
+ * that it sends must not be those of a round that is over at their receivers.
+ */
+static void judge_round(const struct expander *expander, const struct successor *successor, struct cv_step_facts *facts)
+{
+    const struct model *model = expander->model;
+    const struct cv_group *group = &model->setting.group;
+    const struct outcome *outcome = successor->outcome;
+    const cv_node node = successor->node;
+    const uint64_t round = node_state_round(&model->setting, model_node_state(model, outcome->node_state));
+    for (uint64_t e = group->edges[node]; e < group->edges[node + 1]; e++) {
+        const cv_node other = group->neighbours[e];
+        const uint64_t theirs = round_of(expander, other, round);
+        const uint32_t slot = model->channels[other * model->setting.nodes + node];
+        facts->apart |= theirs + 1 < round || theirs > round + 1;
+        facts->hasty |= slot && has_earlier(model, contents_at_step(expander, successor, slot), round);
+    }
+    for (uint32_t i = 0; i < outcome->send_count; i++) {
+        const uint64_t sent = round_of_message(model_message(model, outcome->sends[i].message));
+        facts->hasty |= sent < round_of(expander, outcome->sends[i].to, sent);
+    }
+    facts->hasty &= (model->setting.claims & CV_WHOLE_ROUNDS) != 0;
+    facts->apart &= (model->setting.claims & CV_CLOSE_ROUNDS) != 0;
 }
 
 void transition_judge(const struct expander *expander, struct successor *successor)
@@ -97,6 +156,8 @@ void transition_judge(const struct expander *expander, struct successor *success
         facts.misled = (outcome->flags & OUTCOME_MISLED) != 0;
         facts.disagrees = outcome->flags & OUTCOME_FOLLOWS && disagrees(expander, node, outcome);
     }
+    if (outcome->flags & OUTCOME_PULSED)
+        judge_round(expander, successor, &facts);
     successor->visible = outcome->flags & (OUTCOME_ENTERED | OUTCOME_LEFT | OUTCOME_FOLLOWS);
     successor->violations = cv_judge_step(&facts);
 }

@@ -6,7 +6,7 @@
 #include "check/expand/expander.h"
 
 /* Actions that must happen some time if they stay possible: weak fairness. */
-enum action_kind { ACTION_DELIVER = 1, ACTION_DELIVER_ONE, ACTION_LEAVE, ACTION_FIRE, ACTION_TELL };
+enum action_kind { ACTION_DELIVER = 1, ACTION_DELIVER_ONE, ACTION_LEAVE, ACTION_FIRE, ACTION_TELL, ACTION_START };
 
 static inline uint32_t action_of(enum action_kind kind, uint32_t which)
 {
@@ -28,6 +28,14 @@ struct transition {
     bool mistake;                   /* of the detector */
     uint32_t returns;               /* a bit for the node that recovers */
 };
+
+/* The action of a node's own event. It need not call or request, but a node inside must leave some time. */
+static inline uint32_t transition_own_action(const struct setting *setting, uint8_t type, cv_node node)
+{
+    if (type == CV_DECIDE_START && setting->all_start)
+        return action_of(ACTION_START, node);
+    return type == CV_DECIDE_LEAVE ? action_of(ACTION_LEAVE, node) : 0;
+}
 
 /* The first message of a channel arrives. */
 static inline struct transition transition_delivery(const struct model *model, uint32_t slot,

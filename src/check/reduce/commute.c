@@ -83,7 +83,8 @@ static bool send_same(const struct model *model, const struct outcome *const one
 
 static bool are_judged_equally(const struct outcome *one, const struct outcome *other)
 {
-    return one->flags == other->flags && one->detail->fence == other->detail->fence;
+    return one->flags == other->flags && one->detail->fence == other->detail->fence &&
+           one->detail->twice == other->detail->twice;
 }
 
 /* Do message and event commute here and in every successor? */

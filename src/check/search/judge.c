@@ -40,10 +40,39 @@ static bool took_part(const struct ending *ending, cv_node node)
 static struct cv_standing standing(const void *runtime, cv_node node)
 {
     const struct node_state *node_state = node_state_of(runtime, node);
-    return (struct cv_standing){.leader = node_state->leader,
+    return (struct cv_standing){.result = node_state->result,
+                                .via = node_state->via,
+                                .updates = (node_state->flags & NODE_RESULT) != 0,
+                                .leader = node_state->leader,
                                 .alive = node_state->flags & NODE_ALIVE,
                                 .knows = (node_state->flags & NODE_KNOWS) != 0,
                                 .active = took_part(runtime, node)};
+}
+
+static const void *app_state(const void *runtime, cv_node node)
+{
+    const struct setting *setting = &((const struct ending *)runtime)->model->setting;
+    return node_state_of(runtime, node)->state + setting->group.hosted_at + sizeof(uint64_t);
+}
+
+static uint64_t round_of(const void *runtime, cv_node node)
+{
+    return node_state_round(&((const struct ending *)runtime)->model->setting, node_state_of(runtime, node));
+}
+
+/* Synchronizers and paths are judged as a simulated run is. */
+static int judge_rounds(struct ending *ending, struct cv_run *run, struct cv_judgement *judgement)
+{
+    struct cv_complaint complaint;
+    find_components(ending);
+    run->component = ending->components;
+    run->calls = 1;
+    run->unmeasured = true;
+    if (run->scenario->app) {
+        run->app_state = app_state;
+        run->round = round_of;
+    }
+    return cv_judge(run, judgement, &complaint);
 }
 
 static int judge_election(struct ending *ending, struct cv_run *run, struct cv_judgement *judgement)
@@ -87,7 +116,7 @@ static bool concerns_anybody(const struct model *model, const uint32_t *state, b
         wanted |= node_state_of(&ending, node)->flags & NODE_WAITING;
         taking |= took_part(&ending, node);
     }
-    return setting_is_mutex(&model->setting) ? wanted : taking || repeats;
+    return setting_is_mutex(&model->setting) ? wanted : model->setting.all_start || taking || repeats;
 }
 
 int judge_end(const struct model *model, const uint32_t *state, bool repeats, const char *property,
@@ -103,6 +132,7 @@ int judge_end(const struct model *model, const uint32_t *state, bool repeats, co
     if (!concerns_anybody(model, state, repeats))
         return 0;
     const int error = setting_is_mutex(&model->setting) ? judge_mutex(&ending, &run, &judgement)
+                      : model->setting.all_start        ? judge_rounds(&ending, &run, &judgement)
                                                         : judge_election(&ending, &run, &judgement);
     for (uint32_t i = 0; i < judgement.finding_count && finding->verdict != CV_VIOLATED; i++) {
         const struct cv_finding *it = &judgement.findings[i];

@@ -33,6 +33,8 @@ int setting_init(struct setting *setting, const struct cv_scenario *scenario, co
     setting->forgets_clocks &= setting->ordered;
     setting->drops_clocks = scenario->algorithm->hints.clocked && options->drop_clocks && !setting->ordered;
     setting->caps_clocks = setting->drops_clocks && scenario->algorithm->hints.clocked == CV_CLOCKS_REQUESTS;
+    setting->all_start = scenario->algorithm->problem != CV_ELECTION && scenario->algorithm->problem != CV_MUTEX;
+    setting->has_results = setting->claims & (CV_SHORTEST_PATHS | CV_FEWEST_HOPS);
     setting->any_caller = setting->claims & CV_ANY_CALLER;
     const bool election = scenario->algorithm->problem == CV_ELECTION;
     setting->best_always = election && !setting->timers && setting->claims & CV_BEST_WINS && setting->any_caller;

@@ -30,6 +30,8 @@ struct setting {
     struct order order;
     bool validates;     /* each message is validated: nothing happens that the algorithm does not assume */
     bool may_partition; /* live nodes may be out of reach: a graph, or cut links */
+    bool all_start;     /* every node starts some time, whatever it has heard before: neither election nor mutex */
+    bool has_results;   /* the results of the nodes are judged */
     bool any_caller;    /* the result does not depend on who calls */
     bool best_always;   /* election without timeouts: while nothing has failed, every leader is the best node */
     bool agree_always;  /* election with timeouts: while nothing has failed, no two nodes follow different leaders */

@@ -87,6 +87,9 @@ static inline const struct node_state *model_node_state(const struct model *mode
 /* What a node may do by itself. OWN_LEAVE also tells that it is inside. */
 enum own_event { OWN_CALL = 1, OWN_REQUEST = 2, OWN_LEAVE = 4 };
 #define OWN_EVENT_BITS (64 / CV_CHECK_MOST_NODES)
+/* The first bit of every node's own events. */
+#define EVERY_NODES_FIRST_BIT 0x1111111111111111ull
+static_assert(OWN_EVENT_BITS == 4, "the distance of these bits");
 
 static inline uint8_t model_own_events(const struct model *model, uint32_t number)
 {

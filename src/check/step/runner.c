@@ -126,7 +126,12 @@ static void close_step(struct runner *runner, struct node_state *node_state)
         set_flag(node_state, NODE_INSIDE, true);
         node_state->request_clock = 0;
     }
-    if (did || me->used)
+    if (did & CV_DID_RESULT && runner->setting->has_results) {
+        set_flag(node_state, NODE_RESULT, true);
+        node_state->result = me->result;
+        node_state->via = me->via;
+    }
+    if ((did || me->used) && !runner->setting->all_start)
         set_flag(node_state, NODE_FRESH, false);
     node_state->clock =
         runner->setting->forgets_clocks ? 0 : setting_clock(runner->setting, runner->alive, me->clock & CV_CLOCK_MASK);
@@ -201,7 +206,7 @@ static void prepare(struct runner *runner, struct node_state *node_state, uint32
     switch (type) {
     case CV_DECIDE_START:
         set_flag(node_state, NODE_FRESH, false);
-        set_flag(node_state, NODE_STARTED, !runner->setting->any_caller);
+        set_flag(node_state, NODE_STARTED, !runner->setting->any_caller && !runner->setting->all_start);
         break;
     case CV_DECIDE_REQUEST:
         set_flag(node_state, NODE_WAITING, true);
@@ -211,7 +216,8 @@ static void prepare(struct runner *runner, struct node_state *node_state, uint32
         set_flag(node_state, NODE_INSIDE, false);
         break;
     case CV_DECIDE_DELIVER:
-        set_flag(node_state, NODE_FRESH, false);
+        if (!runner->setting->all_start)
+            set_flag(node_state, NODE_FRESH, false);
         if (message->clock > node_state->clock)
             node_state->clock = message->clock;
         break;

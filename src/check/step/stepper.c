@@ -51,11 +51,13 @@ static uint8_t flags_of(const struct stepper *stepper, const struct node_state *
     const uint32_t did = stepper->runner.self.effects;
     uint32_t flags = 0;
     if (did & CV_DID_ENTER)
-        flags |= OUTCOME_ENTERED | (before->flags & NODE_INSIDE ? OUTCOME_TWICE : 0);
+        flags |= OUTCOME_ENTERED;
     if (before->flags & NODE_INSIDE && !(after->flags & NODE_INSIDE))
         flags |= OUTCOME_LEFT;
     if (did & CV_DID_RECALL)
         flags |= OUTCOME_RECALLED;
+    if (did & CV_DID_PULSE && setting->scenario->app)
+        flags |= OUTCOME_PULSED;
     if (broken)
         flags |= OUTCOME_BROKEN;
     if (stepper->runner.overdue)
@@ -96,6 +98,7 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
     outcome->flags = flags_of(stepper, model_node_state(model, from), stepper->scratch, broken);
     outcome->change = fingerprint_subtract(slot_fingerprint(outcome->node_state, false), slot_fingerprint(from, false));
     outcome->detail->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
+    outcome->detail->twice = outcome->flags & OUTCOME_ENTERED && model_node_state(model, from)->flags & NODE_INSIDE;
     outcome->detail->choice_count = stepper->runner.chosen;
     outcome->detail->begun = 0;
     memcpy(outcome->detail->choices, stepper->runner.script, sizeof outcome->detail->choices);
@@ -142,7 +145,8 @@ static bool is_known(const struct outcome *first, const struct outcome *outcome)
 {
     for (const struct outcome *other = first; other; other = other->next)
         if (other->node_state == outcome->node_state && other->flags == outcome->flags &&
-            other->detail->fence == outcome->detail->fence && other->send_count == outcome->send_count &&
+            other->detail->fence == outcome->detail->fence && other->detail->twice == outcome->detail->twice &&
+            other->send_count == outcome->send_count &&
             memcmp(other->sends, outcome->sends, outcome->send_count * sizeof *outcome->sends) == 0)
             return true;
     return false;

@@ -12,7 +12,7 @@
 
 enum outcome_flag {
     OUTCOME_ENTERED = 1u << 0,
-    OUTCOME_TWICE = 1u << 1,    /* it entered while it was inside */
+    OUTCOME_PULSED = 1u << 1,   /* it began a round */
     OUTCOME_LEFT = 1u << 2,     /* it left the critical section */
     OUTCOME_RECALLED = 1u << 3, /* it called while its own election was under way */
     OUTCOME_BROKEN = 1u << 4,   /* its invariant, or an assertion, fails */
@@ -30,6 +30,7 @@ struct sending {
 /* The part of an outcome that is rarely read. */
 struct outcome_detail {
     uint64_t fence; /* of an entry */
+    bool twice;     /* it entered while it was inside */
     uint32_t begun; /* a bit for each family of `counters` that begins with this step: see counter_test.c */
     uint32_t choice_count;
     uint32_t choices[CV_MOST_CHOICES];

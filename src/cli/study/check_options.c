@@ -104,6 +104,9 @@ static const struct option_row rows[] = {
     {"graph", "GRAPH", OPTION_TEXT, FIELD(group.plan.graph),
      .help = "the graph, as for conclave sim, for algorithms that run on graphs"},
     {"set", "KEY=VALUE", OPTION_WORDS, FIELD(group.plan.set), .help = "a parameter of the algorithm; repeatable"},
+    {"app", "NAME", OPTION_TEXT, FIELD(group.inputs.app),
+     .help = "synchronizers: the synchronous algorithm that they host (bellman-ford); --set takes its parameters, too, "
+             "and rounds=R"},
     {.help = "What happens, in every order"},
     {"start", "LIST|all", OPTION_TEXT, FIELD(group.plan.start),
      .help = "elections: the ids that may call, or not (all)"},
@@ -256,9 +259,6 @@ static int read_askers(struct check_request *request, const struct cv_scenario *
 
 int check_fits(const struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint)
 {
-    const struct cv_algorithm *algorithm = scenario->algorithm;
-    if (algorithm->problem != CV_ELECTION && algorithm->problem != CV_MUTEX)
-        return cv_complain(complaint, "check %s: expected an election or mutual exclusion", algorithm->name);
     if (scenario->group.nodes > CV_CHECK_MOST_NODES)
         return cv_complain(complaint, "--nodes %u: expected at most %u; every order of events is tried",
                            scenario->group.nodes, CV_CHECK_MOST_NODES);

@@ -67,6 +67,10 @@ void check_report_json(FILE *out, const struct check_report *report)
     cv_json_open(&json, NULL, '{');
     cv_json_count(&json, "schema", 1);
     cv_json_text(&json, "algorithm", report->scenario->algorithm->name);
+    if (report->scenario->app) {
+        cv_json_text(&json, "app", report->scenario->app->name);
+        cv_json_count(&json, "rounds", report->scenario->group.rounds);
+    }
     cv_json_count(&json, "nodes", report->scenario->group.nodes);
     cv_json_count(&json, "arrangements", report->request->arrangement);
     cv_json_text(&json, "verdict", cv_verdict_name(judgement->verdict));
@@ -125,6 +129,10 @@ static void text_setting(FILE *out, const struct check_report *report)
     const struct cv_scenario *scenario = report->scenario;
     fprintf(out, "%s, %u node%s", scenario->algorithm->title, scenario->group.nodes,
             scenario->group.nodes == 1 ? "" : "s");
+    if (scenario->app) {
+        fprintf(out, ", hosting %s", scenario->app->title);
+        count_of(out, (uint32_t)scenario->group.rounds, "round", "rounds");
+    }
     if (scenario->algorithm->problem == CV_MUTEX)
         count_of(out, (uint32_t)scenario->entries, "entry each", "entries each");
     count_of(out, options->crashes, "crash", "crashes");
