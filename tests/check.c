@@ -5,7 +5,7 @@
  * must stay the same, every end of a run be kept, and no more states be seen. Both drop or cap clocks after the last
  * request, and both search requests in fixed orders.
  *
- * usage: check [--long | --brief]
+ * usage: check [--long | --brief | ALGORITHM]
  */
 #include <stdio.h>
 #include <string.h>
@@ -75,6 +75,26 @@ static const struct sample quick[] = {
     {"maekawa-plain", "3", NULL, NULL, NULL, {CALLERS}, false},
     {"maekawa", "3", NULL, NULL, NULL, {.callers = 5}, false},
     {"voting", "2", NULL, NULL, "backoff=1", {CALLERS}, false},
+};
+
+/* A synchronizer and its app; and paths. The naive checker compares every end with its own synchronous run. */
+static const struct sample hosted[] = {
+    {"alpha/bfs-tree", "3", NULL, "line", NULL, {CALLERS}, false},
+    {"alpha/bfs-tree", "3", NULL, "ring", NULL, {CALLERS}, true},
+    {"alpha/flood-max", "3", NULL, "line", NULL, {CALLERS}, false},
+    {"alpha/bellman-ford", "2", NULL, "line", NULL, {CALLERS, .crashes = 1}, false},
+    {"beta/bfs-tree", "3", NULL, "ring", NULL, {CALLERS}, false},
+    {"beta/bfs-tree", "3", NULL, "line", NULL, {CALLERS}, true},
+    {"gamma/bfs-tree", "3", NULL, "ring", NULL, {CALLERS}, true},
+    {"gamma/bellman-ford", "3", NULL, "line", NULL, {CALLERS}, false},
+    {"abd/bfs-tree", "3", NULL, "line", NULL, {CALLERS}, false},
+    {"abd/bfs-tree", "3", NULL, "line", NULL, {CALLERS, .any_time = true}, false},
+    {"lockstep/flood-max", "3", NULL, "ring", NULL, {CALLERS}, false},
+    {"lockstep/bfs-tree", "2", NULL, "line", NULL, {CALLERS, .any_time = true}, true},
+    {"bellman-ford-async", "4", NULL, "ring", NULL, {CALLERS}, false},
+    {"bellman-ford-async", "3", NULL, "complete", NULL, {CALLERS}, true},
+    {"bellman-ford-async", "5", NULL, "gadget:2", NULL, {CALLERS}, false},
+    {"bellman-ford-async", "3", NULL, "ring", NULL, {CALLERS, .cuts = 1}, false},
 };
 
 static const struct sample longer[] = {
@@ -199,8 +219,10 @@ static void compare_verdicts(const struct sample *sample, const struct cv_scenar
     options.deep = true;
     if (cv_check_run(scenario, &options, &deep))
         fail(sample, "memory", 0, 1);
-    if (naive && (naive->two_inside || naive->stuck))
+    if (naive && (naive->two_inside || naive->stuck || naive->apart || naive->late || naive->wrong))
         expect(sample, "verdict", CV_VIOLATED, whole.judgement.verdict);
+    else if (naive && scenario->graph.edges && scenario->algorithm->problem >= CV_SYNCHRONIZER)
+        expect(sample, "verdict", CV_HELD, whole.judgement.verdict);
     expect(sample, "verdict with reduction", whole.judgement.verdict, reduced.judgement.verdict);
     expect(sample, "verdict depth first", whole.judgement.verdict, deep.judgement.verdict);
     expect(sample, "confirmed by replay, depth first", deep.trail.count != 0, deep.confirmed);
@@ -271,7 +293,11 @@ static const struct cv_algorithm *find(const char *name)
 
 static void compare(const struct sample *sample, bool naive)
 {
-    struct cv_plan plan = {.algorithm = find(sample->algorithm),
+    char name[64];
+    const char *app = strchr(sample->algorithm, '/');
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(sample->algorithm, "/"), sample->algorithm);
+    struct cv_plan plan = {.algorithm = find(name),
+                           .app = app ? find(app + 1) : NULL,
                            .nodes = sample->nodes,
                            .entries = sample->entries,
                            .graph = sample->graph,
@@ -293,17 +319,31 @@ static void compare(const struct sample *sample, bool naive)
     cv_scenario_free(&scenario);
 }
 
+/* Compares every `every`-th of these samples; of one algorithm only, if it is given. Returns their number. */
+static size_t compare_all(const struct sample *samples, size_t count, size_t every, const char *algorithm, bool naive)
+{
+    size_t compared = 0;
+    for (size_t i = 0; i < count; i += every)
+        if (!algorithm || strncmp(samples[i].algorithm, algorithm, strlen(algorithm)) == 0) {
+            compare(&samples[i], naive);
+            compared++;
+        }
+    return compared;
+}
+
+#define COMPARE(samples, every, algorithm, naive)                                                                      \
+    compare_all(samples, sizeof samples / sizeof *samples, every, algorithm, naive)
+
 int main(int argc, char **argv)
 {
     const bool all = argc > 1 && strcmp(argv[1], "--long") == 0;
     const bool brief = argc > 1 && strcmp(argv[1], "--brief") == 0;
-    const struct sample *samples = all ? longer : quick;
-    const size_t count = all ? sizeof longer / sizeof *longer : sizeof quick / sizeof *quick;
-    size_t compared = 0;
-    for (size_t i = 0; i < count; i += brief ? 2 : 1, compared++)
-        compare(&samples[i], true);
-    for (size_t i = 0; !all && !brief && i < sizeof large / sizeof *large; i++)
-        compare(&large[i], false);
+    const char *algorithm = argc > 1 && *argv[1] != '-' ? argv[1] : NULL;
+    const size_t every = brief ? 2 : 1;
+    size_t compared = all ? COMPARE(longer, 1, NULL, true)
+                          : COMPARE(quick, every, algorithm, true) + COMPARE(hosted, every, algorithm, true);
+    if (!all && !brief)
+        COMPARE(large, 1, algorithm, false);
     printf("%zu samples, %u surprises\n", compared, failures);
     return failures != 0;
 }

@@ -20,7 +20,8 @@ struct node {
     uint32_t asked;       /* the clock of its request */
     uint32_t missed_loss; /* a bit for each node that was lost and came back before it was told */
     uint32_t owed_return; /* a bit for each node that came back; it is still to be told */
-    uint32_t unused;
+    uint32_t via;         /* of its result */
+    uint64_t result;      /* plus 1; 0: none */
     uint64_t clock, timers[CV_MAX_TIMERS];
     uint64_t state[STATE / 8];
 };

@@ -8,6 +8,7 @@
 
 #include "check/full.h"
 #include "check/names.h"
+#include "check/rounds.h"
 
 static const struct cv_scenario *scenario;
 static const struct naive_options *options;
@@ -86,6 +87,12 @@ static bool is_heard(cv_node i)
 
 /* ---- handlers ---- */
 
+/* Does every node start, whatever it has heard before? */
+static bool all_start(void)
+{
+    return scenario->algorithm->problem != CV_ELECTION && scenario->algorithm->problem != CV_MUTEX;
+}
+
 static const struct cv_runtime runtime = {choose, present, suspected, grow};
 
 static struct cv_self *begin(cv_node i)
@@ -126,7 +133,11 @@ static void finish(cv_node i, uint32_t most)
         if (self.fence > next.highest && cv_scenario_claims(scenario) & CV_FENCES_RISE)
             next.highest = self.fence;
     }
-    if (self.effects || self.used)
+    if (self.effects & CV_DID_RESULT && are_paths(scenario)) {
+        it->result = self.result + 1;
+        it->via = self.via;
+    }
+    if ((self.effects || self.used) && !all_start())
         it->fresh = 0;
     for (size_t at = 0; at < self.used && most--;) {
         const struct cv_message *message = (const void *)(self.outbox + at);
@@ -383,7 +394,7 @@ static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint
     struct node *it = &next.node[i];
     if (event == START) {
         it->fresh = 0;
-        it->started = !(cv_scenario_claims(scenario) & CV_ANY_CALLER);
+        it->started = !(cv_scenario_claims(scenario) & CV_ANY_CALLER) && !all_start();
     } else if (event == REQUEST) {
         it->waiting = 1;
         it->left--;
@@ -398,7 +409,7 @@ static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint
         message->clock = letter->clock & CV_CLOCK_MASK;
         memcpy(message->body, letter->body, letter->words * 4ul);
         memmove(&next.letter[a][i][b], &next.letter[a][i][b + 1], (--next.count[a][i] - b) * sizeof(struct letter));
-        it->fresh = 0;
+        it->fresh &= all_start();
         if (letter->clock > it->clock)
             it->clock = letter->clock;
     } else if (event == TIMEOUT) {
@@ -518,8 +529,10 @@ static bool events_at(cv_node i)
 {
     const struct node *it = &now.node[i];
     bool must = false;
-    if (it->fresh && options->callers & 1u << i)
+    if (it->fresh && options->callers & 1u << i) {
+        must = all_start();
         all(START, i, 0, 0);
+    }
     if (it->inside) {
         must = true;
         all(LEAVE, i, 0, 0);
@@ -561,7 +574,7 @@ static bool timers(void)
             const bool untold =
                 now.node[i].alive && ((lost(i, j) && !(now.node[i].suspects & 1u << j) && !need_not_be_told(j)) ||
                                       now.node[i].owed_return || now.node[i].missed_loss);
-            if (!options->any_time && (now.count[i][j] || untold))
+            if (!options->any_time && (now.count[i][j] || untold || (now.node[i].fresh && all_start())))
                 return false;
         }
     for (cv_node i = 0; i < n; i++)
@@ -611,11 +624,12 @@ static void start(void)
 static void look_at_end(void)
 {
     result->ends++;
+    result->wrong |= all_start() && !is_right(scenario, &now);
     for (cv_node i = 0; i < n; i++)
         for (cv_node j = 0; j < n; j++) {
             const struct node *one = &now.node[i], *other = &now.node[j];
             result->stuck |= one->waiting;
-            if (!one->alive || lost(i, j))
+            if (!one->alive || lost(i, j) || all_start())
                 continue;
             result->stuck |= one->knows && other->knows && one->leader != other->leader;
             result->stuck |= one->knows && !other->knows;
@@ -641,6 +655,8 @@ void naive_run(const struct cv_scenario *what, const struct naive_options *how, 
             result->depth++;
         }
         full_unpack(scenario, &now, list[at]);
+        result->apart |= scenario->app && are_apart(scenario, &now);
+        result->late |= scenario->app && is_late(scenario, &now);
         bool must = false;
         for (cv_node i = 0; i < n && !over(); i++)
             if (now.node[i].alive)

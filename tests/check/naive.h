@@ -25,6 +25,9 @@ struct naive_result {
     uint32_t depth;
     bool two_inside; /* in some state */
     bool stuck;      /* in some end a node waits to enter, or follows another leader than its neighbours */
+    bool apart;      /* in some state the rounds of neighbours differ by more than one */
+    bool late;       /* in some state a message of a round is on its way to a node that has ended that round */
+    bool wrong; /* in some end a node has another state or result than the naive synchronous run or Floyd's paths */
 };
 
 void naive_run(const struct cv_scenario *scenario, const struct naive_options *options, struct naive_result *result);

@@ -365,7 +365,9 @@ static void a_step_shows_what_it_violates(void **state)
                                       .fence_rises = false,
                                       .recalled = true,
                                       .misled = true,
-                                      .disagrees = true};
+                                      .disagrees = true,
+                                      .hasty = true,
+                                      .apart = true};
     assert_int_equal(cv_judge_step(&all), judged);
     assert_int_equal(cv_judge_step(&(struct cv_step_facts){.entered = true, .fence_rises = true}), 0);
     assert_int_equal(cv_judge_step(&(struct cv_step_facts){.entered = true}), 1u << CV_PROPERTY_FENCES_RISE);
