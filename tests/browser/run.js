@@ -14,6 +14,7 @@ import { steps } from "./steps.js";
 import { stories } from "./stories.js";
 import { structure } from "./structure.js";
 import { walk } from "./walk.js";
+import { ways } from "./ways.js";
 import { why } from "./why.js";
 
 const tests = {
@@ -30,6 +31,7 @@ const tests = {
   ...why,
   ...breaks,
   ...walk,
+  ...ways,
 };
 const words = process.argv.slice(2);
 const [part, parts] = words[0] === "--part" ? words.splice(0, 2)[1].split("/").map(Number) : [1, 1];

@@ -101,16 +101,17 @@ function Stage({ controller, state }) {
 
 function Side({ controller, state, gallery }) {
   const { scenario, now, events, own, untold, node, message, predict, search, story } = state;
-  const { take } = controller.acts;
+  const { take, showWays } = controller.acts;
+  const ways = { ways: state.ways, onWays: showWays };
   return html`<aside class="side" aria-label="what can happen and what is known">
     ${predict && html`<${Predict} scenario=${scenario} predict=${predict} onAnswer=${(choice) => controller.answer(choice)} onEnd=${() => controller.togglePredict()} />`}
     <${Broken} controller=${controller} />
     ${search?.done && !state.broken && html`<div class="card"><${SearchState} search=${search} /><button class="quiet" onClick=${() => controller.set({ search: null })}>Close</button></div>`}
-    ${message != null && html`<${MessageMenu} scenario=${scenario} now=${now} events=${events} own=${own} serial=${message} onTake=${take} onClose=${() => controller.selectMessage(message)} />`}
+    ${message != null && html`<${MessageMenu} scenario=${scenario} now=${now} events=${events} own=${own} serial=${message} ...${ways} onTake=${take} onClose=${() => controller.selectMessage(message)} />`}
     ${node != null && html`<${NodeCard} scenario=${scenario} now=${now} node=${node} onClose=${() => controller.select(node)} />`}
     ${scenario.recorded && html`<${Recorded} recording=${scenario.recording} entry=${story.cursor.entry} onChoose=${(name) => controller.chooseName(name)} />`}
     ${state.why && html`<${Why} scenario=${scenario} now=${now} place=${story.cursor} flight=${flightsOf(story).get(story.cursor.entry?.received)} code=${gallery.code} onClose=${() => controller.toggleWhy()} />`}
-    ${!predict?.question && !scenario.recorded && html`<${Next} scenario=${scenario} now=${now} events=${events} own=${own} untold=${untold} node=${node} onTake=${take} />`}
+    ${!predict?.question && !scenario.recorded && html`<${Next} scenario=${scenario} now=${now} events=${events} own=${own} untold=${untold} node=${node} ...${ways} onTake=${take} />`}
     <${Sets} scenario=${scenario} node=${node} onSelect=${controller.acts.select} />
     <${Counts} scenario=${scenario} now=${now} />
     ${!scenario.recorded && html`<${Properties} now=${now} violation=${firstViolation(story)} onGo=${(place) => controller.goTo(place)} />`}

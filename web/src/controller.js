@@ -31,7 +31,10 @@ export class Controller {
     this.written = location.href; // the address as the page knows it
     // What components call. A component is drawn again if it is given another function.
     this.acts = Object.fromEntries(
-      ["take", "select", "deliver", "selectMessage", "goTo"].map((name) => [name, (...words) => this[name](...words)]),
+      ["take", "select", "deliver", "selectMessage", "goTo", "showWays"].map((name) => [
+        name,
+        (...words) => this[name](...words),
+      ]),
     );
     this.state = {
       busy: true,
@@ -54,6 +57,7 @@ export class Controller {
       broken: null, // the way in which an assumption was broken: {assumption, what, …}
       other: null, // the branch beside this one: {tip, now, story: {line, cursor}}
       predict: null, // a question before a step
+      ways: null, // the ways in which an event can go: {index, variants, …}
       why: false, // is the handler of each step shown?
     };
   }
@@ -155,6 +159,7 @@ export class Controller {
         overlay: begin.overlay ?? null,
         search: null,
         broken: null,
+        ways: null,
         other: null,
         predict: null,
         about: begin.about ?? null,
@@ -222,7 +227,7 @@ export class Controller {
   /** Draws what the engine has told; not every step of many that were asked for at once. */
   show({ now, events, own, untold }) {
     const message = now.messages.some(({ serial }) => serial === this.state.message) ? this.state.message : null;
-    this.state = { ...this.state, now, events, own, untold, message, error: null, notice: null };
+    this.state = { ...this.state, now, events, own, untold, message, ways: null, error: null, notice: null };
     if (this.waiting > 1 && performance.now() - this.drawn < MOST_UNDRAWN_MS) this.undrawn = true;
     else this.draw();
     this.writeAddress();
@@ -472,6 +477,13 @@ export class Controller {
     const { scenario, node, message } = this.state;
     if (scenario.nodes.length < LARGE_GROUP || (node == null && message == null)) return Promise.resolve();
     return this.queue(async () => this.show(await this.engine.request("look", this.wanted())));
+  }
+
+  /** Shows in which ways an event can go; null: none. */
+  showWays(index) {
+    return this.queue(async () => {
+      this.set({ ways: index == null ? null : await this.engine.request("ways", { index }) });
+    });
   }
 
   toggleWhy() {

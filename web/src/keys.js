@@ -24,6 +24,7 @@ export const KEYS = [
     help: "do what stands there in the list",
     run: takeDigit,
   },
+  { keys: ["y"], show: "y", help: "the ways in which the next step can go", run: showWays },
   { keys: ["ArrowDown", "j"], show: "↓", help: "look at the next node", run: (c) => selectBy(c, 1) },
   { keys: ["ArrowUp", "k"], show: "↑", help: "look at the node before", run: (c) => selectBy(c, -1) },
   { keys: ["x"], show: "x", help: "crash the node, or bring it back", run: crash },
@@ -60,6 +61,12 @@ function takeDigit(controller, key) {
   const mine = eventsAt(node, events, own);
   const event = groupEvents(mine).likely[Number(key) - 1];
   return event && controller.take(event.index);
+}
+
+function showWays(controller) {
+  const event = controller.likely();
+  const open = controller.state.ways?.index === event?.index;
+  return event && controller.showWays(open ? null : event.index);
 }
 
 function selectBy(controller, by) {

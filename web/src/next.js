@@ -2,6 +2,7 @@
 /* What can happen next: the likely first, the rest on demand. */
 import { kindColour, nameOf } from "./marks.js";
 import { classes, html, useState } from "./view.js";
+import { canGoSeveralWays, Ways, WaysButton } from "./ways.js";
 
 const MOST_SHOWN = 40;
 
@@ -38,28 +39,30 @@ export function eventsAt(node, events, own) {
   return (own.length ? own : events).filter((event) => event.node === node || event.peer === node);
 }
 
-function EventButton({ event, scenario, kind, digit, first, onTake }) {
+function EventButton({ event, scenario, kind, digit, first, ways, onWays, onTake }) {
   return html`<li>
-    <button class=${classes("event", first && "first")} data-event=${event.type} data-index=${event.index}
+    <div class="event-row"><button class=${classes("event", first && "first")} data-event=${event.type} data-index=${event.index}
         onClick=${() => onTake(event.index)}>
       ${kind != null && html`<span class=${`swatch k${kindColour(scenario, kind)}`} aria-hidden="true"></span>`}
       <span class="what">${event.text}</span>
       ${digit && html`<kbd>${digit}</kbd>`}
     </button>
+    ${onWays && canGoSeveralWays(event) && html`<${WaysButton} event=${event} ways=${ways} onWays=${onWays} />`}</div>
+    ${ways?.index === event.index && html`<${Ways} ways=${ways} ways=${ways} onWays=${onWays} onTake=${onTake} />`}
   </li>`;
 }
 
-function Others({ title, list, scenario, onTake, untold }) {
+function Others({ title, list, scenario, ways, onWays, onTake, untold }) {
   const [open, setOpen] = useState(false);
   const all = list.length + untold;
   return html`<details class="others" data-others=${list[0].type} onToggle=${(event) => setOpen(event.currentTarget.open)}>
     <summary>${title} <span class="dim">${all}</span></summary>
-    <ul>${open && list.slice(0, MOST_SHOWN).map((event) => html`<${EventButton} key=${event.index} event=${event} scenario=${scenario} onTake=${onTake} />`)}</ul>
+    <ul>${open && list.slice(0, MOST_SHOWN).map((event) => html`<${EventButton} key=${event.index} event=${event} scenario=${scenario} ways=${ways} onWays=${onWays} onTake=${onTake} />`)}</ul>
     ${open && all > MOST_SHOWN && html`<p class="dim">${all - MOST_SHOWN} more: choose a node to see its own.</p>`}
   </details>`;
 }
 
-export function Next({ scenario, now, events, own, node, onTake, untold }) {
+export function Next({ scenario, now, events, own, node, ways, onWays, onTake, untold }) {
   const { likely, others } = groupEvents(eventsAt(node, events, own));
   const beside = node == null ? untold : {};
   const all = likely.length + (beside.likely ?? 0);
@@ -71,17 +74,17 @@ export function Next({ scenario, now, events, own, node, onTake, untold }) {
     <ul class="likely">
       ${likely.slice(0, MOST_SHOWN).map(
         (event, i) => html`<${EventButton} key=${event.index} event=${event} scenario=${scenario}
-        kind=${kinds.get(event.message)} digit=${i < 9 ? i + 1 : null} first=${event === next} onTake=${onTake} />`,
+        kind=${kinds.get(event.message)} digit=${i < 9 ? i + 1 : null} first=${event === next} ways=${ways} onWays=${onWays} onTake=${onTake} />`,
       )}
     </ul>
     ${all > MOST_SHOWN && html`<p class="dim">and ${all - MOST_SHOWN} more</p>`}
     ${others.length > 0 && html`<h3>What else can happen</h3>`}
-    ${others.map(([title, list]) => html`<${Others} key=${title} title=${title} list=${list} scenario=${scenario} onTake=${onTake} untold=${beside[list[0].type] ?? 0} />`)}
+    ${others.map(([title, list]) => html`<${Others} key=${title} title=${title} list=${list} scenario=${scenario} ways=${ways} onWays=${onWays} onTake=${onTake} untold=${beside[list[0].type] ?? 0} />`)}
   </section>`;
 }
 
 /** The choices for one message: deliver, drop, duplicate. */
-export function MessageMenu({ scenario, now, events, own, serial, onTake, onClose }) {
+export function MessageMenu({ scenario, now, events, own, serial, ways, onWays, onTake, onClose }) {
   const message = now.messages.find((it) => it.serial === serial);
   if (!message) return null;
   const choices = (own.length ? own : events).filter((event) => event.message === serial);
@@ -89,7 +92,7 @@ export function MessageMenu({ scenario, now, events, own, serial, onTake, onClos
     <h2><span class=${`swatch k${kindColour(scenario, message.kind)}`} aria-hidden="true"></span>${message.text}</h2>
     <p class="dim">from ${nameOf(scenario, message.from)} to ${nameOf(scenario, message.to)}</p>
     ${message.fields?.length > 0 && html`<dl class="fields">${message.fields.map(({ name, value }) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`}
-    <ul>${choices.map((event) => html`<${EventButton} key=${event.index} event=${event} scenario=${scenario} onTake=${onTake} />`)}</ul>
+    <ul>${choices.map((event) => html`<${EventButton} key=${event.index} event=${event} scenario=${scenario} ways=${ways} onWays=${onWays} onTake=${onTake} />`)}</ul>
     <button class="quiet" onClick=${onClose}>Close</button>
   </section>`;
 }

@@ -94,6 +94,11 @@ export const operations = {
     return look(call, wanted);
   },
 
+  /** The ways in which an event can go. */
+  async ways(call, { index }) {
+    return ask(call, "variants", { index });
+  },
+
   async text(call, { name, words }) {
     return ask(call, name, words);
   },
