@@ -23,6 +23,7 @@ ROOMS = {
     "core": set(),
     "property": {"core"},
     "sim": {"core", "property"},
+    "run": {"core", "property"},
     "show": {"core", "property"},
     "check": {"core", "property"},
     "explore": {"algorithm", "core", "property", "show", "check"},
@@ -32,7 +33,7 @@ ROOMS = {
     "resp": {"core"},
     "service": {"core", "group", "live", "secure", "resp"},
     "client": {"core", "resp", "secure"},
-    "cli": {"algorithm", "core", "property", "sim", "show", "check", "explore", "group", "live", "service", "client", "secure", "resp"},
+    "cli": {"algorithm", "core", "property", "sim", "run", "show", "check", "explore", "group", "live", "service", "client", "secure", "resp"},
 }
 
 # Rooms within rooms, the lowest first: a file may include what stands in its own and in those before. "" is the room itself.

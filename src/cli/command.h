@@ -41,6 +41,7 @@ COMMAND(new);
 COMMAND(node);
 COMMAND(recover);
 COMMAND(replace);
+COMMAND(run);
 COMMAND(scenario);
 COMMAND(set);
 COMMAND(sim);

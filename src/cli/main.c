@@ -14,6 +14,7 @@
 static const struct command commands[] = {
     COMMAND(list, "the algorithms: what they assume, promise and cost"),
     COMMAND(sim, "run an algorithm in the simulator"),
+    COMMAND(run, "run it between real processes"),
     COMMAND(check, "try every order of events of a small group"),
     COMMAND(compare, "the texts' comparison tables, measured"),
     COMMAND(scenario, "replay an example of the texts"),

@@ -130,7 +130,7 @@ int cv_judge(const struct cv_run *run, struct cv_judgement *judgement, struct cv
     judge_seen(run, judgement);
     if (!error && !run->unmeasured)
         error = judge_cost(run, CV_MESSAGES, run->total, judgement, complaint);
-    if (!error && !run->unmeasured)
+    if (!error && !run->unmeasured && !run->real_time)
         error = judge_cost(run, CV_DELAY, run->time, judgement, complaint);
 
     const struct cv_finding *worst = NULL;

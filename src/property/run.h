@@ -85,6 +85,7 @@ struct cv_run {
     uint64_t broken_time;
 
     const struct cv_finding *seen; /* a violation before the end, from a runtime that judges every state; or NULL */
+    bool real_time;                /* between processes: times are milliseconds, not those of the texts' formulas */
     bool unmeasured;               /* the order of events was given, so the texts' costs do not apply */
 };
 

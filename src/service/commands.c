@@ -562,7 +562,7 @@ static const struct {
     {"CLIENT", 1, NO_LIMIT, run_client, false, CV_MAY_TALK, true},
 };
 
-void command_run(struct session *session, words command)
+void commands_run(struct session *session, words command)
 {
     struct cv_resp_writer *out = &session->out;
     session->service->commands++;

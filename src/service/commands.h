@@ -5,7 +5,7 @@
 
 #include "service/session.h"
 
-void command_run(struct session *session, const struct cv_resp_command *command);
+void commands_run(struct session *session, const struct cv_resp_command *command);
 
 /* The hold of that fence that this node keeps, or NULL. `kinds`: enum hold_kinds. */
 struct lock_hold *command_find(const struct cv_service *service, struct cv_text name, uint64_t fence, uint64_t kinds);

@@ -96,7 +96,7 @@ static long run_next(struct session *session)
     if (cv_resp_is_http(&command))
         refuse_http(session);
     else if (command.count)
-        command_run(session, &command);
+        commands_run(session, &command);
     session->congested = session->out.length > SESSION_HIGH_WATER;
     return length;
 }

@@ -164,6 +164,8 @@ void cv_report_json(FILE *out, const struct cv_report *report)
         cv_json_null(&json, "leader");
     json_elected(&json, run);
     json_messages(&json, run);
+    if (run->real_time)
+        cv_json_text(&json, "unit", "ms");
     cv_json_count(&json, "time", run->time);
     if (run->decided == CV_NEVER)
         cv_json_null(&json, "decided");
@@ -204,6 +206,12 @@ static const char *plain(const struct cv_report *report)
     return report->colour ? "\033[0m" : "";
 }
 
+/* Between real processes, times are milliseconds. */
+static const char *unit(const struct cv_run *run)
+{
+    return run->real_time ? " ms" : "";
+}
+
 static void text_leader(FILE *out, const struct cv_run *run, const struct cv_judgement *judgement)
 {
     const struct cv_group *group = &run->scenario->group;
@@ -212,7 +220,7 @@ static void text_leader(FILE *out, const struct cv_run *run, const struct cv_jud
         if (run->decided == CV_NEVER)
             fputs(", not announced to all\n", out);
         else
-            fprintf(out, ", known to all at time %llu\n", (unsigned long long)run->decided);
+            fprintf(out, ", known to all at time %llu%s\n", (unsigned long long)run->decided, unit(run));
         return;
     }
     fprintf(out, "leader    none that all agree on:");
@@ -252,8 +260,8 @@ static void text_entries(FILE *out, const struct cv_run *run)
                 (!next || comes_before(entry, next)))
                 next = entry;
         }
-        fprintf(out, "%s %s at %llu", shown ? "," : ":", cv_name(run->scenario, next->node).text,
-                (unsigned long long)next->entered);
+        fprintf(out, "%s %s at %llu%s", shown ? "," : ":", cv_name(run->scenario, next->node).text,
+                (unsigned long long)next->entered, unit(run));
         last = next;
     }
     fprintf(out, "%s\n", shown < served ? " …" : "");
@@ -322,8 +330,8 @@ void cv_report_text(FILE *out, const struct cv_report *report)
     const struct cv_run *run = report->run;
     const struct cv_judgement *judgement = report->judgement;
     const struct cv_algorithm *algorithm = run->scenario->algorithm;
-    fprintf(out, "%s, %u nodes, seed %llu\n", algorithm->title, run->scenario->group.nodes,
-            (unsigned long long)run->scenario->seed);
+    fprintf(out, "%s, %u %s, seed %llu\n", algorithm->title, run->scenario->group.nodes,
+            run->real_time ? "processes" : "nodes", (unsigned long long)run->scenario->seed);
     if (algorithm->problem == CV_MUTEX)
         text_entries(out, run);
     if (algorithm->problem == CV_SYNCHRONIZER || algorithm->problem == CV_PATHS)
@@ -340,7 +348,7 @@ void cv_report_text(FILE *out, const struct cv_report *report)
         fprintf(out, "%s%s %llu%s", kind == algorithm->hints.preparing ? "before    " : ", ",
                 algorithm->kinds[kind].name, (unsigned long long)run->count[kind],
                 algorithm->kinds[kind + 1].name ? "" : "; counted apart\n");
-    fprintf(out, "time      %llu", (unsigned long long)run->time);
+    fprintf(out, "time      %llu%s", (unsigned long long)run->time, unit(run));
     text_cost(out, &judgement->delay, judgement->delay_holds || run->ending != CV_QUIET);
     text_symbols(out, algorithm, judgement);
     if (report->transport)

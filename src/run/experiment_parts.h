@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+/* The experiment, shared by the files that run it. */
+#ifndef CONCLAVE_RUN_EXPERIMENT_PARTS_H
+#define CONCLAVE_RUN_EXPERIMENT_PARTS_H
+
+#include <sys/types.h>
+
+#include "run/account.h"
+#include "run/board.h"
+#include "run/control.h"
+#include "run/experiment.h"
+#include "run/step_log.h"
+
+/* What is planned. Of things at the same time, those that come first in this list happen first. */
+enum agenda_type {
+    AGENDA_CRASH,
+    AGENDA_CUT,
+    AGENDA_HEAL,
+    AGENDA_RECOVER,
+    AGENDA_DETECT,
+    AGENDA_SUSPECT,
+    AGENDA_PAUSE,
+    AGENDA_RESUME
+};
+
+struct agenda_entry {
+    uint64_t ms;
+    enum agenda_type type;
+    uint32_t index;  /* in the scenario's list */
+    uint32_t *parts; /* AGENDA_DETECT: by node, its part of the network when the fault happened */
+};
+
+/* A process, by slot. */
+struct child {
+    pid_t pid; /* 0: it has not begun, or it has ended */
+    int control;
+    int file; /* what it recorded */
+    bool paused;
+};
+
+struct cv_experiment {
+    const struct cv_scenario *scenario;
+    struct cv_experiment_options options;
+    struct cv_complaint *complaint;
+    struct run_network network;
+    struct board *board;
+    struct child *children;
+    struct agenda_entry *agenda;
+    size_t agenda_count, agenda_room;
+    struct step_log log; /* of one fault */
+    int faults;          /* the file of all faults */
+    uint32_t *part;      /* by node: its part of the network at the end; NULL: it cannot fall apart */
+    struct account_source *sources;
+    struct account account;
+};
+
+/* ---- children.c ---- */
+
+/* Starts the process of a slot, whose node is set. 0, CV_ENOMEM, or CV_EINPUT and a complaint. */
+int child_start(struct cv_experiment *experiment, uint32_t slot, bool returned);
+void child_tell(struct cv_experiment *experiment, uint32_t slot, enum control_type type, uint32_t index,
+                const uint32_t *parts);
+/* Kills it and waits until it has ended. */
+void child_kill(struct cv_experiment *experiment, uint32_t slot);
+/* Takes note of processes that have ended. CV_EINPUT and a complaint if one was not meant to. */
+int children_reap(struct cv_experiment *experiment);
+/* Ends them all. */
+int children_end(struct cv_experiment *experiment);
+
+/* ---- agenda.c ---- */
+
+/* Plans the scenario's faults; those of time 0 happen at once. */
+int agenda_make(struct cv_experiment *experiment);
+/* What is due happens. */
+int agenda_act(struct cv_experiment *experiment);
+/* The process of a slot has ended: tells the others, now and after the detector's delay. */
+void agenda_died(struct cv_experiment *experiment, uint32_t slot);
+void agenda_parts(const struct cv_experiment *experiment, uint32_t *parts);
+void agenda_free(struct cv_experiment *experiment);
+
+/* Times of the experiment, in milliseconds. */
+uint64_t experiment_ms(const struct cv_experiment *experiment);
+
+#endif

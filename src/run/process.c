@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+/* The life of a node's process: the first steps, then a loop around its sockets and its clock. */
+#include "run/process.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define EVENTS_AT_ONCE 64
+
+_Noreturn void process_fail(const struct process *process, const char *call)
+{
+    process->slot->failed = (uint32_t)errno;
+    process->slot->failed_call = call;
+    _exit(EXIT_FAILURE);
+}
+
+static void watch(const struct process *process, int file)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = file};
+    if (epoll_ctl(process->poll, EPOLL_CTL_ADD, file, &event))
+        process_fail(process, "epoll_ctl");
+}
+
+/* The experiment alone decides when its processes end, and none outlives it. */
+static void prepare(struct process *process)
+{
+    const uint32_t slots = process->board->slots;
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    process->links = calloc(slots, sizeof *process->links);
+    process->received = calloc(slots, sizeof *process->received);
+    process->pending = calloc(slots, sizeof *process->pending);
+    process->buffer = malloc(PACKET_BYTES);
+    process->poll = epoll_create1(EPOLL_CLOEXEC);
+    if (!process->links || !process->received || !process->pending || !process->buffer || steps_init(process))
+        process_fail(process, "malloc");
+    if (process->poll < 0)
+        process_fail(process, "epoll_create1");
+    for (uint32_t i = 0; i < slots; i++)
+        process->links[i].socket = -1;
+    watch(process, process->control);
+    watch(process, process->listener);
+}
+
+/* ---- what the experiment tells ---- */
+
+/* Reads one order; `flags` as recv() has them. False: there is none. */
+static bool read_control(struct process *process, struct control *control, int flags)
+{
+    const ssize_t bytes = recv(process->control, process->buffer, PACKET_BYTES, flags);
+    if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (bytes < (ssize_t)sizeof *control)
+        _exit(EXIT_SUCCESS); /* the experiment is gone */
+    memcpy(control, process->buffer, sizeof *control);
+    return true;
+}
+
+static void end(struct process *process)
+{
+    log_begin(&process->log, board_now(process->board));
+    if (process->scenario->app)
+        step_record_state(process, LOG_LAST_STATE);
+    if (!log_is_empty(&process->log) && log_write(&process->log, process->file))
+        process_fail(process, "write");
+    _exit(EXIT_SUCCESS);
+}
+
+static void obey(struct process *process)
+{
+    struct control control;
+    if (!read_control(process, &control, MSG_DONTWAIT))
+        return;
+    switch (control.type) {
+    case CONTROL_GONE:
+        process->pending[process->pending_count++] = control;
+        return; /* it is closed when all that the other wrote has been read */
+    case CONTROL_REPORT: {
+        uint32_t *parts = malloc(process->group.nodes * sizeof *parts);
+        if (!parts)
+            process_fail(process, "malloc");
+        memcpy(parts, process->buffer + sizeof control, process->group.nodes * sizeof *parts);
+        faults_report(process, parts);
+        free(parts);
+        break;
+    }
+    case CONTROL_SUSPECT:
+        process->now = board_now(process->board);
+        faults_suspect(process, control.index);
+        break;
+    default:
+        end(process);
+    }
+    process_close(process);
+}
+
+/* Nothing is left to read: what an ended process counted as sent and did not arrive never will. */
+static void settle_ended(struct process *process)
+{
+    while (process->pending_count) {
+        const uint32_t from = process->pending[--process->pending_count].index;
+        process->slot->closed += *board_sent(process->board, process->index, from) - process->received[from];
+        process->links[from].gone = true;
+        process_close(process);
+    }
+}
+
+/* ---- the first steps ---- */
+
+static bool calls(const struct process *process)
+{
+    const struct cv_scenario *scenario = process->scenario;
+    for (uint32_t i = 0; i < scenario->caller_count && !scenario->everyone_calls; i++)
+        if (scenario->callers[i] == process->node)
+            return true;
+    return scenario->everyone_calls;
+}
+
+static void begin(struct process *process)
+{
+    if (process->algorithm->problem == CV_MUTEX) {
+        clients_begin(process);
+    } else if (process->algorithm->start && calls(process)) {
+        struct cv_event event = {.type = CV_EVENT_START, .peer = CV_NOBODY};
+        process->algorithm->start(step_begin(process, &event));
+        step_finish(process);
+    }
+}
+
+static void come_back(struct process *process)
+{
+    struct cv_event event = {.type = CV_EVENT_RECOVER, .peer = CV_NOBODY};
+    struct cv_self *me = step_begin(process, &event);
+    if (process->algorithm->recover)
+        process->algorithm->recover(me);
+    step_finish(process);
+    if (process->algorithm->problem == CV_MUTEX)
+        clients_begin(process);
+}
+
+static void await(struct process *process, enum control_type type)
+{
+    struct control control;
+    while (!read_control(process, &control, 0))
+        ;
+    if (control.type != type)
+        end(process);
+}
+
+static void take_first_steps(struct process *process)
+{
+    if (!process->returned)
+        await(process, CONTROL_START);
+    if (process->traced && !process->returned) {
+        log_begin(&process->log, 0);
+        for (process->name = 0; process->name < process->board->names; process->name++)
+            step_record_state(process, LOG_STATE);
+        process->name = 0;
+        if (log_write(&process->log, process->file))
+            process_fail(process, "write");
+    }
+    if (process->returned)
+        come_back(process);
+    else
+        begin(process);
+    process->slot->started = 1;
+    process_close(process);
+    if (!process->returned && !process->dying)
+        await(process, CONTROL_BEGIN);
+}
+
+/* ---- the loop ---- */
+
+static uint64_t next_timer(const struct process *process)
+{
+    uint64_t next = NO_TIME;
+    for (uint32_t name = 0; name < process->board->names; name++)
+        for (uint32_t timer = 0; timer < process->timers; timer++) {
+            const uint64_t due = process->names[name].timer_due[timer];
+            if (due && due < next)
+                next = due;
+        }
+    return next;
+}
+
+static int timeout_ms(const struct process *process, uint64_t now, uint64_t next)
+{
+    if (process->pending_count || next <= now)
+        return 0;
+    if (next == NO_TIME)
+        return -1;
+    const uint64_t ms = (next - now + NS_PER_MS - 1) / NS_PER_MS;
+    return ms < 1000 ? (int)ms : 1000;
+}
+
+/* Only processes of the same user may connect. */
+static void take_connection(const struct process *process)
+{
+    struct ucred peer = {0};
+    socklen_t length = sizeof peer;
+    const int made = accept4(process->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (made < 0)
+        return;
+    if (getsockopt(made, SOL_SOCKET, SO_PEERCRED, &peer, &length) || peer.uid != geteuid())
+        close(made);
+    else
+        watch(process, made);
+}
+
+static void handle(struct process *process, int file)
+{
+    if (file == process->control)
+        obey(process);
+    else if (file == process->listener)
+        take_connection(process);
+    else if (!links_receive(process, file))
+        close(file);
+}
+
+/* It dies as planned, after it has sent what it sent before. */
+static void die(struct process *process)
+{
+    while (!links_idle(process)) {
+        links_flush(process, board_now(process->board));
+        usleep(500);
+    }
+    kill(getpid(), SIGKILL);
+    pause();
+}
+
+_Noreturn void process_run(struct process *process)
+{
+    struct epoll_event events[EVENTS_AT_ONCE];
+    prepare(process);
+    take_first_steps(process);
+    for (;;) {
+        uint64_t now = board_now(process->board);
+        clients_act(process, now);
+        step_fire_timers(process, now);
+        uint64_t next = links_flush(process, now);
+        if (process->dying)
+            die(process);
+        const uint64_t client = clients_next(process), timer = next_timer(process);
+        next = client < next ? client : next;
+        next = timer < next ? timer : next;
+        const int count = epoll_wait(process->poll, events, EVENTS_AT_ONCE, timeout_ms(process, now, next));
+        if (count < 0 && errno != EINTR)
+            process_fail(process, "epoll_wait");
+        if (count == 0)
+            settle_ended(process);
+        for (int i = 0; i < count && !process->dying; i++)
+            handle(process, events[i].data.fd);
+    }
+}
