@@ -15,7 +15,7 @@
 #include "run/experiment_parts.h"
 #include "run/process.h"
 
-#define PATIENCE_MS 5000u /* how long a process may take to end */
+#define PATIENCE_MS 10000u /* how long a process may take to end */
 
 static int refuse_call(struct cv_experiment *experiment, const char *call)
 {

@@ -146,11 +146,16 @@ static void come_back(struct process *process)
 
 static void await(struct process *process, enum control_type type)
 {
-    struct control control;
-    while (!read_control(process, &control, 0))
-        ;
-    if (control.type != type)
-        end(process);
+    for (;;) {
+        struct control control;
+        if (!read_control(process, &control, 0))
+            continue;
+        if (control.type == type)
+            return;
+        if (control.type != CONTROL_GONE)
+            end(process);
+        process->pending[process->pending_count++] = control; /* a process died in its first steps */
+    }
 }
 
 static void take_first_steps(struct process *process)
@@ -215,11 +220,9 @@ static void take_connection(const struct process *process)
 
 static void handle(struct process *process, int file)
 {
-    if (file == process->control)
-        obey(process);
-    else if (file == process->listener)
+    if (file == process->listener)
         take_connection(process);
-    else if (!links_receive(process, file))
+    else if (file != process->control && !links_receive(process, file))
         close(file);
 }
 
@@ -254,6 +257,9 @@ _Noreturn void process_run(struct process *process)
             process_fail(process, "epoll_wait");
         if (count == 0)
             settle_ended(process);
+        for (int i = 0; i < count && !process->dying; i++) /* orders first: much may wait to be read */
+            if (events[i].data.fd == process->control)
+                obey(process);
         for (int i = 0; i < count && !process->dying; i++)
             handle(process, events[i].data.fd);
     }

@@ -10,19 +10,20 @@ static _Atomic uint64_t *remaining_of(const struct process *process)
     return &process->board->remaining[(size_t)process->node * process->board->names + process->name];
 }
 
+/*
+ * A request is open as a client's until the node has left. Nobody may ever serve it, so it does not keep the run going
+ * as a plan does: a request to come, or the exit of a node that is inside.
+ */
 static void open_client(struct process *process)
 {
     process->slot->client_opened++;
-    process_open(process);
 }
 
 static void close_client(struct process *process)
 {
-    process_close(process);
     process->slot->client_closed++;
 }
 
-/* A request is open until the node has left. */
 static void request(struct process *process, uint64_t hold_ms)
 {
     struct instance *it = instance_of(process);
@@ -67,11 +68,12 @@ static void wish(struct process *process, uint32_t index)
     const struct cv_wish *it = &process->scenario->wishes[index];
     process->wished[index] = true;
     if (instance_of(process)->wants) {
-        instance_of(process)->waiting++;
-        return; /* it stays open */
+        instance_of(process)->waiting++; /* it stays open as a client's */
+    } else {
+        request(process, it->hold);
+        close_client(process);
     }
-    request(process, it->hold);
-    close_client(process);
+    process_close(process);
 }
 
 void clients_begin(struct process *process)
@@ -88,8 +90,10 @@ void clients_begin(struct process *process)
             if (!is_mine(process, &scenario->wishes[i]))
                 continue;
             process->wished[i] = process->returned && scenario->wishes[i].time <= now_ms;
-            if (!process->wished[i])
-                open_client(process);
+            if (process->wished[i])
+                continue;
+            open_client(process);
+            process_open(process);
         }
         for (uint32_t i = 0; i < scenario->wish_count; i++)
             if (is_mine(process, &scenario->wishes[i]) && !scenario->wishes[i].time && !process->wished[i])
@@ -110,6 +114,7 @@ void clients_enter(struct process *process)
     if (!it->wants || it->inside)
         return; /* no request asked for it: the judge will see two entries */
     it->inside = true;
+    process_open(process);
     it->leave_ns = process->now + it->hold_ms * NS_PER_MS;
 }
 
@@ -126,10 +131,12 @@ static void leave(struct process *process)
     if (*remaining_of(process) && process->scenario->think) {
         it->think_ns = process->now + process->scenario->think * NS_PER_MS;
         open_client(process);
+        process_open(process);
     } else {
         go_on(process);
     }
     close_client(process);
+    process_close(process);
 }
 
 static void act(struct process *process, uint64_t now)
@@ -142,6 +149,7 @@ static void act(struct process *process, uint64_t now)
         if (!it->wants)
             go_on(process);
         close_client(process);
+        process_close(process);
     }
     for (uint32_t i = 0; i < process->scenario->wish_count && !process->dying; i++)
         if (is_mine(process, &process->scenario->wishes[i]) && !process->wished[i] &&
