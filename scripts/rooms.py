@@ -26,6 +26,7 @@ ROOMS = {
     "cli": ("one file per subcommand, one table of them", 0, 7, "both"),
     "service": ("what clients want of a node: their protocol, sessions, locks, elections", 4, 6, "run"),
     "sim": ("virtual time, the network, faults", 1, 1, "study"),
+    "run": ("one process for each node of an experiment", 0, 0, "study"),
     "check": ("every order of events", 2, 2, "study"),
     "show": ("what a person sees", 3, 3, "study"),
     "explore": ("a run step by step, there and back", 0, 3, "study"),

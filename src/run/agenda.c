@@ -89,7 +89,7 @@ static int plan_detection(struct cv_experiment *experiment)
         return CV_ENOMEM;
     agenda_parts(experiment, parts);
     return plan(experiment, (struct agenda_entry){.ms = experiment_ms(experiment) + experiment->scenario->detect,
-                                                  .type = AGENDA_DETECT,
+                                                  .type = PLANNED_DETECT,
                                                   .parts = parts});
 }
 
@@ -158,23 +158,23 @@ static int happen(struct cv_experiment *experiment, const struct agenda_entry *e
 {
     const struct cv_scenario *scenario = experiment->scenario;
     switch (entry->type) {
-    case AGENDA_CRASH:
+    case PLANNED_CRASH:
         crash(experiment, scenario->crashes[entry->index].node);
         return 0;
-    case AGENDA_RECOVER:
+    case PLANNED_RECOVER:
         return recover(experiment, entry->index);
-    case AGENDA_CUT:
-    case AGENDA_HEAL:
-        record_fault(experiment, entry->type == AGENDA_CUT ? CV_EVENT_CUT : CV_EVENT_HEAL, CV_NOBODY, NO_SLOT, NULL);
+    case PLANNED_CUT:
+    case PLANNED_HEAL:
+        record_fault(experiment, entry->type == PLANNED_CUT ? CV_EVENT_CUT : CV_EVENT_HEAL, CV_NOBODY, NO_SLOT, NULL);
         return plan_detection(experiment);
-    case AGENDA_SUSPECT:
+    case PLANNED_SUSPECT:
         suspect_falsely(experiment, scenario->suspicions[entry->index].pair);
         return 0;
-    case AGENDA_DETECT:
+    case PLANNED_DETECT:
         report(experiment, entry->parts);
         return 0;
     default:
-        stop_or_go(experiment, experiment->options.pauses[entry->index].node, entry->type == AGENDA_PAUSE);
+        stop_or_go(experiment, experiment->options.pauses[entry->index].node, entry->type == PLANNED_PAUSE);
         return 0;
     }
 }
@@ -198,24 +198,24 @@ int agenda_make(struct cv_experiment *experiment)
     int error = 0;
     for (uint32_t i = 0; i < scenario->crash_count && !error; i++)
         if (scenario->crashes[i].moment == CV_AT && scenario->crashes[i].time)
-            error = plan(experiment, (struct agenda_entry){scenario->crashes[i].time, AGENDA_CRASH, i, NULL});
+            error = plan(experiment, (struct agenda_entry){scenario->crashes[i].time, PLANNED_CRASH, i, NULL});
         else if (scenario->crashes[i].moment == CV_AT)
             record_fault(experiment, CV_EVENT_CRASH, scenario->crashes[i].node, scenario->crashes[i].node, NULL);
     for (uint32_t i = 0; i < scenario->recovery_count && !error; i++)
-        error = plan(experiment, (struct agenda_entry){scenario->recoveries[i].time, AGENDA_RECOVER, i, NULL});
+        error = plan(experiment, (struct agenda_entry){scenario->recoveries[i].time, PLANNED_RECOVER, i, NULL});
     for (uint32_t i = 0; i < scenario->partition_count && !error; i++) {
         const struct cv_partition *partition = &scenario->partitions[i];
-        error = plan(experiment, (struct agenda_entry){partition->begin, AGENDA_CUT, i, NULL});
+        error = plan(experiment, (struct agenda_entry){partition->begin, PLANNED_CUT, i, NULL});
         if (!error && partition->end != CV_NEVER)
-            error = plan(experiment, (struct agenda_entry){partition->end, AGENDA_HEAL, i, NULL});
+            error = plan(experiment, (struct agenda_entry){partition->end, PLANNED_HEAL, i, NULL});
     }
     for (uint32_t i = 0; i < scenario->suspicion_count && !error; i++)
-        error = plan(experiment, (struct agenda_entry){scenario->suspicions[i].time, AGENDA_SUSPECT, i, NULL});
+        error = plan(experiment, (struct agenda_entry){scenario->suspicions[i].time, PLANNED_SUSPECT, i, NULL});
     for (uint32_t i = 0; i < experiment->options.pause_count && !error; i++) {
         const struct cv_pause *it = &experiment->options.pauses[i];
-        error = plan(experiment, (struct agenda_entry){it->begin, AGENDA_PAUSE, i, NULL});
+        error = plan(experiment, (struct agenda_entry){it->begin, PLANNED_PAUSE, i, NULL});
         if (!error)
-            error = plan(experiment, (struct agenda_entry){it->end, AGENDA_RESUME, i, NULL});
+            error = plan(experiment, (struct agenda_entry){it->end, PLANNED_RESUME, i, NULL});
     }
     return error;
 }

@@ -13,7 +13,7 @@ struct board *board_make(const struct cv_scenario *scenario, uint32_t slots)
 {
     const uint32_t nodes = scenario->group.nodes, names = scenario->names ? scenario->names : 1;
     const size_t at_slots = whole_lines(sizeof(struct board));
-    const size_t at_current = at_slots + whole_lines(slots * sizeof(struct slot));
+    const size_t at_current = at_slots + whole_lines(slots * sizeof(struct process_slot));
     const size_t at_sent = at_current + whole_lines(nodes * sizeof(uint32_t));
     const size_t at_remaining = at_sent + whole_lines((size_t)slots * slots * sizeof(uint64_t));
     const size_t bytes = at_remaining + (size_t)nodes * names * sizeof(uint64_t);

@@ -28,7 +28,7 @@ enum slot_state {
     SLOT_DEAD
 };
 
-struct slot {
+struct process_slot {
     cv_node node;
     _Atomic uint32_t state;         /* enum slot_state */
     _Atomic uint32_t started;       /* it has made its first steps: calls and requests of time 0 */
@@ -48,7 +48,7 @@ struct board {
     size_t bytes; /* of the whole mapping */
     uint32_t nodes, slots, names;
     _Atomic uint64_t epoch_ns;   /* CLOCK_MONOTONIC at time 0 of the run */
-    struct slot *slot;           /* by slot */
+    struct process_slot *slot;   /* by slot */
     _Atomic uint32_t *current;   /* by node: its slot, or NO_SLOT while it is down */
     _Atomic uint64_t *sent;      /* by receiving and sending slot: messages written */
     _Atomic uint64_t *remaining; /* by node and name: entries to come of a closed loop */

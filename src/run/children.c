@@ -83,7 +83,7 @@ static _Noreturn void become(const struct cv_experiment *experiment, uint32_t sl
 int child_start(struct cv_experiment *experiment, uint32_t slot, bool returned)
 {
     struct child *child = &experiment->children[slot];
-    struct slot *shared = &experiment->board->slot[slot];
+    struct process_slot *shared = &experiment->board->slot[slot];
     int pair[2];
     const int listener = make_listener(experiment, slot);
     if (listener < 0)
@@ -150,7 +150,7 @@ void child_kill(struct cv_experiment *experiment, uint32_t slot)
 /* A process has ended that should not have: what happened, in one line. */
 static int explain(struct cv_experiment *experiment, uint32_t slot, int status)
 {
-    const struct slot *it = &experiment->board->slot[slot];
+    const struct process_slot *it = &experiment->board->slot[slot];
     const struct cv_algorithm *algorithm = experiment->scenario->algorithm;
     const char *name = cv_name(experiment->scenario, it->node).text;
     const uint32_t kind = it->kind;

@@ -101,6 +101,8 @@ static int start_all(struct cv_experiment *experiment)
         rest();
         error = children_reap(experiment);
     }
+    if (!error)
+        error = agenda_act(experiment); /* of time 0 */
     for (cv_node node = 0; node < nodes && !error; node++)
         child_tell(experiment, node, CONTROL_BEGIN, 0, NULL);
     return error;

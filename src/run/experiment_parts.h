@@ -12,22 +12,22 @@
 #include "run/step_log.h"
 
 /* What is planned. Of things at the same time, those that come first in this list happen first. */
-enum agenda_type {
-    AGENDA_CRASH,
-    AGENDA_CUT,
-    AGENDA_HEAL,
-    AGENDA_RECOVER,
-    AGENDA_DETECT,
-    AGENDA_SUSPECT,
-    AGENDA_PAUSE,
-    AGENDA_RESUME
+enum planned_type {
+    PLANNED_CRASH,
+    PLANNED_CUT,
+    PLANNED_HEAL,
+    PLANNED_RECOVER,
+    PLANNED_DETECT,
+    PLANNED_SUSPECT,
+    PLANNED_PAUSE,
+    PLANNED_RESUME
 };
 
 struct agenda_entry {
     uint64_t ms;
-    enum agenda_type type;
+    enum planned_type type;
     uint32_t index;  /* in the scenario's list */
-    uint32_t *parts; /* AGENDA_DETECT: by node, its part of the network when the fault happened */
+    uint32_t *parts; /* PLANNED_DETECT: by node, its part of the network when the fault happened */
 };
 
 /* A process, by slot. */

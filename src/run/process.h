@@ -61,7 +61,7 @@ struct process {
     const struct cv_algorithm *algorithm;
     const struct run_network *network;
     struct board *board;
-    struct slot *slot;
+    struct process_slot *slot;
     uint32_t index; /* of the slot */
     cv_node node;
     bool returned; /* it takes the place of a process that died */

@@ -31,7 +31,7 @@ static const struct option_row rows[] = {
     {"set", "KEY=VALUE", OPTION_WORDS, FIELD(sim.plan.set),
      .help =
          "a parameter of the algorithm; conclave list ALGORITHM shows them; bound=MS is how long a message may take "
-         "(250, and the longest --delay); repeatable"},
+         "(250 + N²/4, and the longest --delay); repeatable"},
     {.help = "Synchronizers"},
     {"app", "NAME", OPTION_TEXT, FIELD(sim.inputs.app),
      .help = "the synchronous algorithm that a synchronizer hosts (bellman-ford); --set takes its parameters, too, and "
@@ -69,7 +69,7 @@ static const struct option_row rows[] = {
     {"blind", "P:Q", OPTION_WORDS, FIELD(sim.plan.blind), .help = "P never learns that Q died; * for every node"},
     {"detect", "D", OPTION_TEXT, FIELD(sim.plan.detect),
      .help = "the failure detector reports a crash to the live nodes after D ms (the bound)"},
-    {"until", "T", OPTION_TEXT, FIELD(sim.plan.until), .help = "stop after T ms (60000)"},
+    {"until", "T", OPTION_TEXT, FIELD(sim.plan.until), .help = "stop after T ms (a minute, and ten times the bound)"},
     {.help = "Output"},
     {"json", NULL, OPTION_SWITCH, FIELD(sim.json), .help = "print the result as JSON", .how = true},
     {"diagram", NULL, OPTION_SWITCH, FIELD(sim.diagram), .help = "draw a space-time diagram in the terminal",
@@ -191,24 +191,7 @@ static int read_pauses(const struct run_request *request, const struct cv_scenar
     return 0;
 }
 
-static int check_holds(const struct run_request *request, const struct cv_scenario *scenario,
-                       struct cv_complaint *complaint)
-{
-    if (scenario->algorithm->problem != CV_MUTEX)
-        return 0;
-    if (!scenario->wish_count && !scenario->hold)
-        return cv_complain(complaint, "--hold %s: expected at least 1 ms between real processes",
-                           cv_brief(request->sim.plan.hold).text);
-    for (uint32_t i = 0; i < scenario->wish_count; i++)
-        if (!scenario->wishes[i].hold)
-            return cv_complain(complaint,
-                               "--request: node %u stays for 0 ms; expected at least 1 between real "
-                               "processes",
-                               scenario->ids[scenario->wishes[i].node]);
-    return 0;
-}
-
-static int check(const struct run_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint)
+static int check(const struct cv_scenario *scenario, struct cv_complaint *complaint)
 {
     if (scenario->group.nodes > CV_MOST_PROCESSES)
         return cv_complain(complaint, "--nodes %u: expected at most %u, each a process", scenario->group.nodes,
@@ -221,7 +204,7 @@ static int check(const struct run_request *request, const struct cv_scenario *sc
     if (scenario->views)
         return cv_complain(complaint, "--crash: no new view begins between these processes; expected --views off, or "
                                       "conclave cluster, whose members agree on views");
-    return check_holds(request, scenario, complaint);
+    return 0;
 }
 
 /* How long a message may take on a busy machine. If all nodes send to all others, it works off N² messages. */
@@ -244,15 +227,15 @@ static void use_real_time(const struct run_request *request, struct cv_scenario 
         scenario->lag_count = 0;
         scenario->slow_gadget = false;
     }
-    scenario->delay = (struct cv_delay){CV_DELAY_UNIFORM, 1,
-                                        USUAL_BOUND_MS + (options->delayed ? cv_delay_bound(&options->delay) : 0)};
+    scenario->delay = (struct cv_delay){
+        CV_DELAY_UNIFORM, 1, usual_bound_ms(scenario) + (options->delayed ? cv_delay_bound(&options->delay) : 0)};
     if (!cv_plan_setting(plan, "bound"))
         scenario->group.bound = cv_scenario_bound(scenario);
     scenario->app_group.bound = scenario->group.bound;
     if (!plan->detect)
         scenario->detect = scenario->group.bound;
     if (!plan->until)
-        scenario->until = USUAL_UNTIL_MS;
+        scenario->until = USUAL_UNTIL_MS + 10 * scenario->group.bound;
 }
 
 int run_build(const struct run_request *request, struct cv_scenario *scenario, struct cv_experiment_options *options,
@@ -260,7 +243,7 @@ int run_build(const struct run_request *request, struct cv_scenario *scenario, s
 {
     int error = cv_plan_build(&request->sim.plan, scenario, complaint);
     if (!error)
-        error = check(request, scenario, complaint);
+        error = check(scenario, complaint);
     if (!error)
         error = read_pauses(request, scenario, options, complaint);
     if (!error)
