@@ -71,4 +71,7 @@ struct cv_observer {
 
 const char *cv_event_name(enum cv_event_type type);
 
+/* The event of that name; false if there is none. */
+bool cv_event_find(const char *name, enum cv_event_type *type);
+
 #endif

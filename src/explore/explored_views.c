@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/scenario/view_election.h"
 #include "explore/explored_events.h"
 #include "explore/explored_network.h"
 #include "explore/explored_step.h"
@@ -99,43 +100,31 @@ static uint64_t play(struct explored *inner)
     return decided;
 }
 
+static bool is_alive(const void *election, cv_node node)
+{
+    return ((const struct explored_election *)election)->alive[node];
+}
+
 /* Lets the nodes that live, as the election says, elect one of them, in a world of its own. */
 static void elect(struct explored *world, struct explored_election *election)
 {
-    const struct cv_scenario *outer = world->scenario;
-    struct cv_scenario scenario = {.algorithm = outer->election,
-                                   .group = outer->group,
-                                   .seed = outer->seed + (world->present.epoch - outer->group.epoch),
-                                   .delay = outer->delay,
-                                   .detect = 1,
-                                   .until = CV_NEVER - 1};
-    struct cv_crash *dead = calloc(world->nodes + 1u, sizeof *dead);
-    int64_t *parameters = calloc(cv_algorithm_parameters(scenario.algorithm) + 1u, sizeof *parameters);
-    struct explored inner = {0};
+    struct cv_view_election held;
     struct cv_complaint complaint;
-    cv_node caller = CV_NOBODY;
-    for (cv_node node = 0; node < world->nodes && dead; node++)
-        if (!election->alive[node])
-            dead[scenario.crash_count++] = (struct cv_crash){.node = node};
-        else if (caller == CV_NOBODY)
-            caller = node;
-    scenario.crashes = dead;
-    scenario.callers = &caller;
-    scenario.caller_count = 1;
-    scenario.parameters = parameters;
-    scenario.group.parameters = parameters;
-    scenario.group.topology = scenario.algorithm->topology;
-    scenario.group.bound = cv_scenario_bound(&scenario);
+    struct explored inner = {0};
+    const uint64_t views = world->present.epoch - world->scenario->group.epoch;
+    int error = cv_view_election_make(&held, world->scenario, views, is_alive, election);
     election->leader = CV_NOBODY;
-    const bool good = dead && parameters && caller != CV_NOBODY && explored_begin(&inner, &scenario, &complaint) == 0;
-    if (good) {
-        election->ticks = play(&inner);
-        election->leader = cv_index_find(&world->index, explored_node(&inner, caller)->leader);
+    if (!error && held.caller != CV_NOBODY) {
+        error = explored_begin(&inner, &held.scenario, &complaint);
+        if (!error) {
+            election->ticks = play(&inner);
+            election->leader = cv_index_find(&world->index, explored_node(&inner, held.caller)->leader);
+        }
+        world->out_of_memory |= inner.out_of_memory;
+        explored_free(&inner);
     }
-    world->out_of_memory |= (!good && caller != CV_NOBODY) || inner.out_of_memory;
-    explored_free(&inner);
-    free(parameters);
-    free(dead);
+    world->out_of_memory |= error != 0;
+    cv_view_election_free(&held);
 }
 
 /* Who lived at that time: later deaths and returns are taken back. */

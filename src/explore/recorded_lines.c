@@ -166,21 +166,6 @@ static uint32_t step_type(enum cv_event_type type)
     }
 }
 
-static bool find_event(const char *name, enum cv_event_type *type)
-{
-    static const enum cv_event_type types[] = {
-#define X(constant, text) constant,
-        CV_EVENTS(X)
-#undef X
-    };
-    for (size_t i = 0; name && i < sizeof types / sizeof *types; i++)
-        if (strcmp(cv_event_name(types[i]), name) == 0) {
-            *type = types[i];
-            return true;
-        }
-    return false;
-}
-
 static size_t add_words(uint32_t *words, size_t count, const struct json_value *numbers)
 {
     for (const struct json_value *it = numbers ? numbers->first : NULL; it; it = it->after)
@@ -342,7 +327,7 @@ static int read_line(struct reading *reading)
         return error;
     if (strcmp(event, "grant") == 0 || strcmp(event, "renew") == 0 || strcmp(event, "end") == 0)
         return read_grant(reading, event, name, time);
-    return find_event(event, &which) ? read_event(reading, which, name, time) : refuse(reading, "a known event");
+    return cv_event_find(event, &which) ? read_event(reading, which, name, time) : refuse(reading, "a known event");
 }
 
 /* The last line of a killed node may be incomplete. */

@@ -11,6 +11,7 @@
 #include "core/scenario/fields.h"
 #include "core/scenario/label.h"
 #include "property/properties.h"
+#include "show/algorithm_words.h"
 
 static const char *topology_name(uint32_t topology)
 {
@@ -19,27 +20,6 @@ static const char *topology_name(uint32_t topology)
 }
 
 /* ---- the catalogue ---- */
-
-static void tell_assumptions(struct cv_json *json, uint32_t assumes)
-{
-    static const struct {
-        uint32_t bit;
-        const char *words;
-    } rows[] = {{CV_RELIABLE, "reliable links"},
-                {CV_FIFO, "FIFO links"},
-                {CV_NO_CRASH, "no crash during a run"},
-                {CV_BOUNDED_DELAY, "delays at most D"},
-                {CV_KNOWN_GROUP, "known group"},
-                {CV_DETECTOR, "failure detector"},
-                {CV_CONNECTED, "connected graph"},
-                {CV_NO_RECOVERY, "no return of the dead"},
-                {CV_FIFO_RECOVERY, "FIFO links if nodes come back"}};
-    cv_json_open(json, "assumes", '[');
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (assumes & rows[i].bit)
-            cv_json_text(json, NULL, rows[i].words);
-    cv_json_close(json, ']');
-}
 
 /* A list of words with bars between them: "lower|all". */
 static void tell_words(struct cv_json *json, const char *key, const char *words)
@@ -96,21 +76,7 @@ static void tell_costs(struct cv_json *json, const struct cv_algorithm *algorith
 static void tell_algorithm(struct cv_json *json, const struct cv_algorithm *algorithm)
 {
     cv_json_open(json, NULL, '{');
-    cv_json_text(json, "name", algorithm->name);
-    cv_json_text(json, "title", algorithm->title);
-    cv_json_text(json, "citation", algorithm->citation);
-    cv_json_text(json, "problem", cv_problem_name(algorithm->problem));
-    cv_json_text(json, "topology", topology_name(algorithm->topology));
-    tell_assumptions(json, algorithm->assumes);
-    cv_json_open(json, "claims", '[');
-    for (uint32_t i = 0; i < CV_PROPERTY_COUNT; i++)
-        if (cv_property((enum cv_property_number)i)->claim & algorithm->claims)
-            cv_json_text(json, NULL, cv_property((enum cv_property_number)i)->name);
-    cv_json_close(json, ']');
-    cv_json_open(json, "kinds", '[');
-    for (const struct cv_kind *kind = algorithm->kinds; kind->name; kind++)
-        cv_json_text(json, NULL, kind->name);
-    cv_json_close(json, ']');
+    cv_json_algorithm(json, algorithm, topology_name(algorithm->topology));
     tell_parameters(json, algorithm);
     tell_costs(json, algorithm);
     cv_json_close(json, '}');
@@ -289,7 +255,7 @@ void tell_scenario(struct cv_json *json, const struct scenario_words *words, con
     cv_json_count(json, "bound", scenario->group.bound);
     if (scenario->app)
         cv_json_count(json, "rounds", scenario->group.rounds);
-    tell_assumptions(json, asked->assumes);
+    cv_json_bits(json, "assumes", cv_assumption_words, asked->assumes);
     tell_nodes(json, words, world);
     tell_edges(json, &scenario->group);
     tell_quorums(json, &scenario->group);

@@ -13,6 +13,7 @@
 #include "core/scenario/label.h"
 #include "explore/explored_judge.h"
 #include "explore/explored_network.h"
+#include "show/text/report.h"
 
 #define FIELD_TEXT 240u
 #define MOST_NODES_FOR_PAIRS 16u /* larger groups have too many pairs of nodes to list all that can happen to them */
@@ -260,21 +261,6 @@ static void tell_cuts(struct cv_json *json, const struct explored *world)
     cv_json_close(json, ']');
 }
 
-static void tell_findings(struct cv_json *json, const struct cv_judgement *judgement)
-{
-    cv_json_open(json, "properties", '[');
-    for (uint32_t i = 0; i < judgement->finding_count; i++) {
-        const struct cv_finding *finding = &judgement->findings[i];
-        cv_json_open(json, NULL, '{');
-        cv_json_text(json, "name", finding->name);
-        cv_json_text(json, "kind", finding->kind);
-        cv_json_text(json, "verdict", finding->verdict == CV_UNFINISHED ? "open" : cv_verdict_name(finding->verdict));
-        cv_json_text(json, "detail", finding->detail);
-        cv_json_close(json, '}');
-    }
-    cv_json_close(json, ']');
-}
-
 int tell_state(struct cv_json *json, const char *key, struct explored *world, const struct cv_content *content,
                const struct explored_events *events, uint64_t most_messages)
 {
@@ -301,7 +287,7 @@ int tell_state(struct cv_json *json, const char *key, struct explored *world, co
         error = tell_expectation(json, world, CV_DELAY, ended);
     cv_json_close(json, '}');
     tell_cuts(json, world);
-    tell_findings(json, &judgement);
+    cv_report_properties(json, &judgement, "open");
     cv_json_close(json, '}');
     return error;
 }

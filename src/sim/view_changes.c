@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "core/scenario/view_election.h"
 #include "sim/engine.h"
 #include "sim/faults.h"
 #include "sim/setup.h"
@@ -43,45 +44,34 @@ void views_free(struct cv_sim *sim)
 
 /* ---- the coordinator ---- */
 
+static bool is_alive(const void *sim, cv_node node)
+{
+    return world_alive(sim, node);
+}
+
 /* Lets the live nodes elect one of them, in a simulation of its own. Returns the time it took. */
 static cv_node elect(struct cv_sim *sim, uint64_t *ticks)
 {
-    struct cv_scenario election = {.algorithm = sim->scenario->election,
-                                   .group = sim->scenario->group,
-                                   .seed = sim->scenario->seed + sim->run.views,
-                                   .delay = sim->scenario->delay,
-                                   .detect = 1,
-                                   .until = CV_NEVER - 1};
-    const uint32_t nodes = sim->group.nodes;
-    struct cv_crash *dead = calloc(nodes, sizeof *dead);
-    int64_t *parameters = calloc(cv_algorithm_parameters(election.algorithm) + 1u, sizeof *parameters);
-    cv_node caller = CV_NOBODY, leader = CV_NOBODY;
+    struct cv_view_election election;
     struct cv_sim *inner = NULL;
     struct cv_run run;
-    for (cv_node node = 0; node < nodes && dead; node++)
-        if (!world_alive(sim, node))
-            dead[election.crash_count++] = (struct cv_crash){.node = node};
-        else if (caller == CV_NOBODY)
-            caller = node;
-    election.crashes = dead;
-    election.callers = &caller;
-    election.caller_count = 1;
-    election.parameters = parameters;
-    election.group.parameters = parameters;
-    election.group.topology = election.algorithm->topology;
-    election.group.bound = cv_scenario_bound(&election);
-    if (dead && parameters && caller != CV_NOBODY && !cv_sim_new(&inner, &election, NULL) && !cv_sim_run(inner, &run)) {
-        for (cv_node node = 0; node < nodes; node++)
-            if (sim->group.ids[node] == run.standing(run.runtime, caller).leader)
+    cv_node leader = CV_NOBODY;
+    int error = cv_view_election_make(&election, sim->scenario, sim->run.views, is_alive, sim);
+    if (!error && election.caller != CV_NOBODY) {
+        error = cv_sim_new(&inner, &election.scenario, NULL);
+        if (!error)
+            error = cv_sim_run(inner, &run);
+        for (cv_node node = 0; !error && node < sim->group.nodes; node++)
+            if (sim->group.ids[node] == run.standing(run.runtime, election.caller).leader)
                 leader = node;
-        *ticks = run.decided;
-        sim->run.election_messages += run.total;
-    } else {
-        sim->out_of_memory |= caller != CV_NOBODY;
+        if (!error) {
+            *ticks = run.decided;
+            sim->run.election_messages += run.total;
+        }
     }
+    sim->out_of_memory |= error != 0;
     cv_sim_free(inner);
-    free(parameters);
-    free(dead);
+    cv_view_election_free(&election);
     return leader;
 }
 

@@ -80,7 +80,7 @@ void check_report_json(FILE *out, const struct check_report *report)
     cv_json_count(&json, "depth", result->depth);
     cv_json_real(&json, "seconds", result->seconds);
     cv_json_count(&json, "bytes", result->bytes);
-    cv_report_properties(&json, judgement);
+    cv_report_properties(&json, judgement, cv_verdict_name(CV_UNFINISHED));
     if (judgement->verdict == CV_VIOLATED && result->trail.count) {
         cv_json_open(&json, "counterexample", '[');
         for (uint64_t i = 0; i < result->trail.count; i++)

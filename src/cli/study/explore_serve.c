@@ -217,15 +217,13 @@ static void incoming(struct cv_listener *listener)
 {
     struct server *server = listener->context;
     struct visit *visit = calloc(1, sizeof *visit);
-    if (!visit || cv_alarms_reserve(&listener->loop->alarms, 1)) {
-        free(visit);
+    if (!visit)
         return;
-    }
     visit->server = server;
     visit->stream.calls = &calls;
     visit->stream.in_most = REQUEST_BYTES;
-    if (cv_stream_accept(&visit->stream, listener) == 0)
-        cv_door_enter(&server->door, &visit->visitor, &visit->stream);
+    if (!cv_door_accept(&server->door, listener, &visit->visitor, &visit->stream))
+        free(visit);
 }
 
 /* Listens at the port that was asked for, or at the first that is free. */

@@ -76,7 +76,7 @@ static void write_json(struct cv_json *json, const struct recording_story *story
     cv_json_text(json, "of", clients ? "clients" : "nodes");
     cv_json_text(json, "verdict", cv_verdict_name(judgement->verdict));
     cv_json_text(json, "reason", judgement->reason);
-    cv_report_properties(json, judgement);
+    cv_report_properties(json, judgement, cv_verdict_name(CV_UNFINISHED));
     cv_json_count(json, "entries", entered(run));
     cv_json_open(json, "messages", '{');
     cv_json_count(json, "total", run->total);

@@ -10,34 +10,7 @@
 #include "core/formula/theory_symbols.h"
 #include "core/scenario/field_text.h"
 #include "core/scenario/scenario.h"
-#include "property/properties.h"
-#include "show/json.h"
-
-struct word {
-    uint32_t bit;
-    const char *word;
-};
-
-static const struct word assumptions[] = {
-    {CV_RELIABLE, "reliable links"},
-    {CV_FIFO, "FIFO links"},
-    {CV_NO_CRASH, "no crash during a run"},
-    {CV_BOUNDED_DELAY, "delays at most D"},
-    {CV_KNOWN_GROUP, "known group"},
-    {CV_DETECTOR, "failure detector"},
-    {CV_CONNECTED, "connected graph"},
-    {CV_NO_RECOVERY, "no return of the dead"},
-    {CV_FIFO_RECOVERY, "FIFO links if nodes come back"},
-    {0, NULL},
-};
-
-static const struct word claims[] = {
-#define X(constant, name, kind, problem, claim, checked) {claim, name},
-    CV_PROPERTIES(X)
-#undef X
-        {CV_PER_COMPONENT, "in every connected part"},
-    {0, NULL},
-};
+#include "show/algorithm_words.h"
 
 static const char *topology_name(uint32_t topology)
 {
@@ -80,7 +53,7 @@ static const char *best_messages(const struct cv_algorithm *algorithm)
     return "";
 }
 
-static void show_words(const struct word *words, uint32_t bits)
+static void show_words(const struct cv_bit_word *words, uint32_t bits)
 {
     const char *separator = "";
     for (; words->word; words++)
@@ -97,7 +70,7 @@ static void show_table(void)
         printf("%-20s %-13s ", (*each)->name, topology_name((*each)->topology));
         show_padded(best_messages(*each), 23);
         show_padded(worst_messages(*each), 23);
-        show_words(assumptions, (*each)->assumes);
+        show_words(cv_assumption_words, (*each)->assumes);
         putchar('\n');
     }
     puts("\nconclave list ALGORITHM tells more; conclave sim ALGORITHM runs it.");
@@ -204,10 +177,10 @@ static void show_one(const struct cv_algorithm *algorithm)
     printf("%s: %s\n%s\n\n", algorithm->name, algorithm->title, algorithm->citation);
     printf("problem   %s\nnetwork   %s\nassumes   ", cv_problem_name(algorithm->problem),
            topology_name(algorithm->topology));
-    show_words(assumptions, algorithm->assumes);
+    show_words(cv_assumption_words, algorithm->assumes);
     if (algorithm->claims) {
         fputs("\nclaims    ", stdout);
-        show_words(claims, algorithm->claims);
+        show_words(cv_claim_words, algorithm->claims);
     }
     fputs("\nmessages  ", stdout);
     for (uint32_t kind = 0; kind < cv_algorithm_kinds(algorithm); kind++)
@@ -229,15 +202,6 @@ static void show_one(const struct cv_algorithm *algorithm)
 }
 
 /* ---- JSON ---- */
-
-static void json_words(struct cv_json *json, const char *key, const struct word *words, uint32_t bits)
-{
-    cv_json_open(json, key, '[');
-    for (; words->word; words++)
-        if (bits & words->bit)
-            cv_json_text(json, NULL, words->word);
-    cv_json_close(json, ']');
-}
 
 static void json_fields(struct cv_json *json, const char *key, const struct cv_field *fields)
 {
@@ -265,17 +229,7 @@ static void json_fields(struct cv_json *json, const char *key, const struct cv_f
 static void json_one(struct cv_json *json, const struct cv_algorithm *algorithm)
 {
     cv_json_open(json, NULL, '{');
-    cv_json_text(json, "name", algorithm->name);
-    cv_json_text(json, "title", algorithm->title);
-    cv_json_text(json, "citation", algorithm->citation);
-    cv_json_text(json, "problem", cv_problem_name(algorithm->problem));
-    cv_json_text(json, "topology", topology_name(algorithm->topology));
-    json_words(json, "assumes", assumptions, algorithm->assumes);
-    json_words(json, "claims", claims, algorithm->claims);
-    cv_json_open(json, "kinds", '[');
-    for (uint32_t kind = 0; kind < cv_algorithm_kinds(algorithm); kind++)
-        cv_json_text(json, NULL, algorithm->kinds[kind].name);
-    cv_json_close(json, ']');
+    cv_json_algorithm(json, algorithm, topology_name(algorithm->topology));
     cv_json_open(json, "fields", '{');
     for (uint32_t kind = 0; kind < cv_algorithm_kinds(algorithm); kind++)
         json_fields(json, algorithm->kinds[kind].name, algorithm->kinds[kind].fields);

@@ -145,21 +145,6 @@ static struct recording_story *story_of(struct recording *recording, const char 
 
 /* ---- events ---- */
 
-static bool find_type(const char *name, enum cv_event_type *type)
-{
-    static const enum cv_event_type types[] = {
-#define X(constant, text) constant,
-        CV_EVENTS(X)
-#undef X
-    };
-    for (size_t i = 0; name && i < sizeof types / sizeof *types; i++)
-        if (strcmp(cv_event_name(types[i]), name) == 0) {
-            *type = types[i];
-            return true;
-        }
-    return false;
-}
-
 static size_t append_words(uint32_t *words, size_t count, const json_t *numbers)
 {
     for (size_t i = 0; i < json_array_size(numbers); i++)
@@ -338,7 +323,7 @@ static int read_line(struct reading *reading, const json_t *line)
         return CV_ENOMEM;
     if (strcmp(name, "grant") == 0 || strcmp(name, "renew") == 0 || strcmp(name, "end") == 0)
         return read_grant(reading, line, story);
-    if (!find_type(name, &event))
+    if (!cv_event_find(name, &event))
         return complain(reading, "expected a known event");
     return read_event(reading, line, story, event);
 }

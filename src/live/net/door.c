@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "live/net/listen.h"
 #include "live/net/stream.h"
 
 void cv_door_look(struct cv_visitor *visitor, struct cv_stream *stream)
@@ -85,4 +86,14 @@ void cv_door_leave(struct cv_visitor *visitor)
     cv_alarm_cancel(&door->loop->alarms, &visitor->alarm);
     visitor->door = NULL;
     door->count--;
+}
+
+bool cv_door_accept(struct cv_door *door, struct cv_listener *listener, struct cv_visitor *visitor,
+                    struct cv_stream *stream)
+{
+    if (cv_alarms_reserve(&listener->loop->alarms, 1))
+        return false;
+    if (cv_stream_accept(stream, listener) == 0)
+        cv_door_enter(door, visitor, stream);
+    return true;
 }

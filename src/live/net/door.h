@@ -9,6 +9,8 @@
 
 #include "live/net/loop.h"
 
+struct cv_listener;
+
 struct cv_visitor {
     struct cv_alarm alarm; /* its time to prove itself is over */
     struct cv_door *door;  /* NULL: not at the door */
@@ -28,6 +30,9 @@ struct cv_door {
 
 /* The stream has been accepted. Another may be closed for it. The loop's alarms have room for one of its own. */
 void cv_door_enter(struct cv_door *door, struct cv_visitor *visitor, struct cv_stream *stream);
+/* Accepts a connection, which then waits at the door. False if there is no memory; then nothing has happened. */
+bool cv_door_accept(struct cv_door *door, struct cv_listener *listener, struct cv_visitor *visitor,
+                    struct cv_stream *stream);
 /* Finds out the address that it comes from. */
 void cv_door_look(struct cv_visitor *visitor, struct cv_stream *stream);
 /* That address as text. */

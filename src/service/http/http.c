@@ -260,15 +260,13 @@ static void incoming(struct cv_listener *listener)
 {
     struct cv_http *http = listener->context;
     struct visit *visit = calloc(1, sizeof *visit);
-    if (!visit || cv_alarms_reserve(&listener->loop->alarms, 1)) {
-        free(visit);
+    if (!visit)
         return;
-    }
     visit->http = http;
     visit->stream.calls = &calls;
     visit->stream.in_most = REQUEST_BYTES;
-    if (cv_stream_accept(&visit->stream, listener) == 0)
-        cv_door_enter(&http->door, &visit->visitor, &visit->stream);
+    if (!cv_door_accept(&http->door, listener, &visit->visitor, &visit->stream))
+        free(visit);
 }
 
 /* Neither a browser nor Prometheus can use a key of Conclave's own. */

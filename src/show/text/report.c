@@ -7,7 +7,7 @@
 
 /* ---- JSON ---- */
 
-void cv_report_properties(struct cv_json *json, const struct cv_judgement *judgement)
+void cv_report_properties(struct cv_json *json, const struct cv_judgement *judgement, const char *unfinished)
 {
     cv_json_open(json, "properties", '[');
     for (uint32_t i = 0; i < judgement->finding_count; i++) {
@@ -15,7 +15,8 @@ void cv_report_properties(struct cv_json *json, const struct cv_judgement *judge
         cv_json_open(json, NULL, '{');
         cv_json_text(json, "name", finding->name);
         cv_json_text(json, "kind", finding->kind);
-        cv_json_text(json, "verdict", cv_verdict_name(finding->verdict));
+        cv_json_text(json, "verdict",
+                     finding->verdict == CV_UNFINISHED ? unfinished : cv_verdict_name(finding->verdict));
         cv_json_text(json, "detail", finding->detail);
         cv_json_close(json, '}');
     }
@@ -157,7 +158,7 @@ void cv_report_json(FILE *out, const struct cv_report *report)
     cv_json_count(&json, "seed", run->scenario->seed);
     cv_json_text(&json, "verdict", cv_verdict_name(judgement->verdict));
     cv_json_text(&json, "reason", judgement->reason);
-    cv_report_properties(&json, judgement);
+    cv_report_properties(&json, judgement, cv_verdict_name(CV_UNFINISHED));
     if (judgement->has_leader)
         cv_json_count(&json, "leader", judgement->leader);
     else

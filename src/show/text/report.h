@@ -24,7 +24,7 @@ struct cv_report {
 void cv_report_text(FILE *out, const struct cv_report *report);
 struct cv_json;
 /* "properties":[...], as all reports have it. */
-void cv_report_properties(struct cv_json *json, const struct cv_judgement *judgement);
+void cv_report_properties(struct cv_json *json, const struct cv_judgement *judgement, const char *unfinished);
 void cv_report_json(FILE *out, const struct cv_report *report);
 
 #endif
