@@ -22,7 +22,7 @@ export const breaks = {
     const page = await open("s=lamport+-n+4");
     assert.ok(await broken(page, page.locator(".idea [data-break='messages overtake each other']")));
     assert.match(await page.locator(".broken").innerText(), /Without “FIFO links”/);
-    assert.match(await page.locator(".broken").innerText(), /⚑ fences-rise: .*after 2/);
+    assert.match(await page.locator(".broken").innerText(), /⚑ fences-rise: \d entered at \d+ with fence \d, after \d/);
     const { step } = await stepOf(page);
     await page.locator("[data-do=watch]").click();
     await page.waitForFunction(() => Number(document.querySelector(".step-number b").innerText) === 1);
