@@ -104,6 +104,20 @@ def both_engines(explorer):
             fail(f"search {line} {limits}: {fast}; with full states {slow}")
 
 
+def same_counts(explorer):
+    """Full states and the checker's are other code: the same states and transitions, with crashes between sends."""
+    for line, limits in (("chang-roberts -n 5", {}), ("chang-roberts -n 3", {"crashes": 1}), ("franklin -n 4", {}), ("peterson -n 4", {}),
+                         ("central -n 3", {}), ("ricart-agrawala -n 3", {}), ("maekawa -n 2", {}),
+                         ("bully -n 2", {"timeouts": "any", "crashes": 1}), ("wireless -n 3 --graph line", {"timeouts": "any", "crashes": 1}),
+                         ("bully -n 3", {"timeouts": "any", "crashes": 1, "missed": 1, "depth": 6}),
+                         ("multicast -n 3", {"timeouts": "any", "crashes": 2, "depth": 5}),
+                         ("bully -n 3", {"timeouts": "any", "cuts": 1, "suspicions": 1, "depth": 5})):
+        explorer.begin(line)
+        fast, slow = (whole_search(explorer, {"kind": "state", "inside": 99}, {**limits, "states": 100000, "full": full}) for full in (False, True))
+        if fast != slow:
+            fail(f"search {line} {limits}: {fast}; with full states {slow}")
+
+
 def ways(explorer):
     """A crash in the middle of a multicast and a choice are events with an index, which says all."""
     explorer.begin("bully -n 4")
@@ -175,6 +189,7 @@ def main():
     searches(explorer)
     like_the_checker(explorer)
     both_engines(explorer)
+    same_counts(explorer)
     ways(explorer)
     choices(explorer)
     explorer.end()

@@ -9,6 +9,9 @@
 
 /* ---- the key ---- */
 
+#define SEED 0x243f6a8885a308d3u
+
+/* The hash must be mixed already: of two plain numbers, others with the same difference would have the same hash. */
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
@@ -44,13 +47,24 @@ static uint64_t least_due(const struct explored *world)
     return least;
 }
 
+/* Who called does not matter where the result does not depend on it. */
+static uint32_t flags_of(const struct explored *world, const struct explored_node *it)
+{
+    const bool any = world->any_caller && world->algorithm->problem == CV_ELECTION;
+    return it->flags & ~(any ? (uint32_t)(EXPLORED_STARTED | EXPLORED_CALLER) : 0);
+}
+
+/* If a dead node comes back, it begins anew. */
 static uint64_t node_key(const struct explored *world, cv_node node)
 {
     const struct explored_node *it = explored_node(world, node);
     const size_t head = sizeof *it, bytes = world->places[node + 1] - world->places[node];
-    uint64_t hash = mix(node + 1, (uint64_t)it->leader << 32 | it->flags);
+    const bool alive = it->flags & EXPLORED_ALIVE;
+    uint64_t hash = mix(mix(SEED, node), (uint64_t)(alive ? it->leader : 0) << 32 | flags_of(world, it));
     hash = mix(hash, it->requests << 32 | it->round);
-    hash = mix(hash, it->result ^ (uint64_t)it->via << 32);
+    if (!alive && !world->scenario->app)
+        return world->algorithm->hints.clocked ? mix(hash, it->clock) : hash;
+    hash = mix(mix(hash, it->result), it->via);
     hash = mix(hash, (uint64_t)it->sent_to[0] << 32 | it->sent_to[1]);
     if (world->algorithm->hints.clocked)
         hash = mix(hash, it->clock);
@@ -66,7 +80,7 @@ void state_node_keys(const struct explored *world, uint64_t *keys)
 static uint64_t timers_key(const struct explored *world, bool any_time)
 {
     const uint64_t least = any_time || !world->timers ? 0 : least_due(world);
-    uint64_t hash = 0;
+    uint64_t hash = SEED;
     for (cv_node node = 0; world->timers && node < world->nodes; node++)
         for (uint32_t timer = 0; timer < world->timers; timer++) {
             const uint64_t due = explored_node(world, node)->timers[timer];
@@ -85,7 +99,7 @@ static uint64_t messages_key(const struct explored *world)
     uint64_t sum = 0;
     for (const struct explored_message *it = world->present.first; it; it = it->after) {
         const struct cv_message *content = &it->content;
-        uint64_t hash = mix((uint64_t)content->from << 32 | content->to, content->kind);
+        uint64_t hash = mix(mix(SEED, (uint64_t)content->from << 32 | content->to), content->kind);
         if (!world->scenario->unordered)
             hash = mix(hash, few ? places[content->from * FEW_NODES + content->to]++ : explored_place(it));
         if (world->algorithm->hints.clocked)
@@ -99,7 +113,8 @@ uint64_t state_key(const struct explored *world, bool any_time, const uint64_t *
 {
     const struct explored_present *now = &world->present;
     const size_t nodes = world->nodes;
-    uint64_t hash = mix(now->crashes << 32 | now->recoveries, now->mistakes << 32 | now->losses);
+    uint64_t hash = mix(SEED, now->crashes << 32 | now->recoveries);
+    hash = mix(hash, now->mistakes << 32 | now->losses);
     hash = mix(hash, now->cuts << 32 | now->planned_done);
     hash = mix(hash, world->mutex ? now->highest_fence : 0);
     if (world->views)
