@@ -25,6 +25,8 @@
 #define MOST_MESSAGES_SEEN 400u
 #define MOST_EVENTS_SEEN 100u
 
+struct request;
+
 struct cv_explorer {
     cv_explorer_find *find;
     struct cv_story *story; /* NULL: nothing has begun */
@@ -32,7 +34,13 @@ struct cv_explorer {
     struct story_search *search; /* NULL: none */
     bool trying;                 /* a step is tried, only to see the ways that it can go, */
     uint64_t tried, tried_from;  /* that of this index, at this step */
-    char *answer;                /* the last one */
+
+    /* A call that takes many steps, if a failure ends it in the middle: see call_failed(). */
+    int (*go_on)(struct request *request); /* NULL: none is at work */
+    uint64_t run_count, run_done;          /* steps to take, and taken */
+    const struct json_value *rest;         /* the indices to take */
+    bool astray;                           /* the first of them is none of a way that the event can go */
+    char *answer;                          /* the last one */
     size_t answer_bytes;
 };
 
@@ -230,6 +238,7 @@ static int call_do(struct request *request)
         return error;
     if (!explored_find_way(world, events, index, &event, &script))
         return refuse_index(request, index);
+    request->explorer->tried = index;
     read_script(request->arguments, &script);
     if (script.sent != CV_WHOLE && world->present.alive < 2)
         return cv_complain(&request->complaint, "sent %u: expected none; nobody would be left", script.sent);
@@ -277,21 +286,6 @@ static int end_trial(struct request *request, const char *why)
     return 0;
 }
 
-/* A handler failed, and the call that it was in has ended without an answer. */
-static int call_failed(struct request *request)
-{
-    struct explored *world = &request->explorer->story->world;
-    const char *why = json_text(request->arguments, "why");
-    if (request->explorer->trying)
-        return end_trial(request, why ? why : "a handler fails");
-    if (request->explorer->search && story_search_failed(request->explorer->search, why ? why : "a handler fails"))
-        return call_named(request, "search_more");
-    if (!world->taking)
-        return cv_complain(&request->complaint, "the engine failed: %s", cv_brief(why ? why : "it does not say").text);
-    explored_fail(world, why ? why : "a handler fails");
-    return answer_step(request);
-}
-
 /* Takes the step of that index, if there is one. Faults are listed only if it is one. */
 static int take_index(struct request *request, uint64_t index, bool *taken)
 {
@@ -312,21 +306,33 @@ static int take_index(struct request *request, uint64_t index, bool *taken)
 }
 
 /* The steps before one that cannot be taken are taken. */
-static int call_take(struct request *request)
+static int take_on(struct request *request)
 {
-    const struct json_value *indices = json_get(request->arguments, "indices");
-    bool taken = true;
-    forget_search(request->explorer);
-    for (const struct json_value *it = indices ? indices->first : NULL; it && taken; it = it->after) {
+    struct cv_explorer *explorer = request->explorer;
+    bool taken = !explorer->astray;
+    explorer->go_on = take_on;
+    while (explorer->rest && taken) {
+        const struct json_value *it = explorer->rest;
         const int error = take_index(request, it->type == JSON_NUMBER ? it->number : UINT64_MAX, &taken);
         if (error)
             return error;
+        explorer->rest = taken ? it->after : it;
     }
+    explorer->go_on = NULL;
     say_ok(request);
     if (!taken)
         cv_json_text(&request->json, "trouble", "expected the index of one of the events that can happen then");
     cv_json_close(&request->json, '}');
     return 0;
+}
+
+static int call_take(struct request *request)
+{
+    const struct json_value *indices = json_get(request->arguments, "indices");
+    forget_search(request->explorer);
+    request->explorer->rest = indices ? indices->first : NULL;
+    request->explorer->astray = false;
+    return take_on(request);
 }
 
 static int go_to(struct request *request, uint64_t step)
@@ -365,30 +371,73 @@ static int call_history(struct request *request)
                         json_number(request->arguments, "from", 0), json_number(request->arguments, "to", UINT64_MAX));
 }
 
-static int call_run(struct request *request)
+static int run_on(struct request *request)
 {
-    struct explored *world = &request->explorer->story->world;
-    struct explored_events *events = &request->explorer->events;
-    const uint64_t count = json_number(request->arguments, "count", 1);
-    uint64_t done = 0;
-    forget_search(request->explorer);
-    for (; done < count && done < MOST_STEPS_AT_ONCE; done++) {
-        if (request->explorer->story->recorded) {
-            if (!recorded_take(request->explorer->story))
+    struct cv_explorer *explorer = request->explorer;
+    struct explored *world = &explorer->story->world;
+    explorer->go_on = run_on;
+    for (; explorer->run_done < explorer->run_count; explorer->run_done++) {
+        if (explorer->story->recorded) {
+            if (!recorded_take(explorer->story))
                 break;
             continue;
         }
-        const int error = explored_list(world, events, false);
+        const int error = explored_list(world, &explorer->events, false);
         if (error)
             return error;
-        if (events->next == UINT64_MAX)
+        if (explorer->events.next == UINT64_MAX)
             break;
-        explored_take(world, &events->items[events->next], &(struct explored_script){.sent = CV_WHOLE});
+        explored_take(world, &explorer->events.items[explorer->events.next],
+                      &(struct explored_script){.sent = CV_WHOLE});
     }
+    explorer->go_on = NULL;
     say_ok(request);
-    cv_json_count(&request->json, "done", done);
+    cv_json_count(&request->json, "done", explorer->run_done);
     cv_json_close(&request->json, '}');
     return 0;
+}
+
+static int call_run(struct request *request)
+{
+    const uint64_t count = json_number(request->arguments, "count", 1);
+    forget_search(request->explorer);
+    request->explorer->run_done = 0;
+    request->explorer->run_count = count < MOST_STEPS_AT_ONCE ? count : MOST_STEPS_AT_ONCE;
+    return run_on(request);
+}
+
+/*
+ * After the step that failed the call goes on where it was. Its arguments are still there, since it has not ended as
+ * calls do. An index that was none ends it.
+ */
+static int go_on_after(struct request *request, bool taken)
+{
+    struct cv_explorer *explorer = request->explorer;
+    explorer->run_done++;
+    explorer->astray = !taken;
+    if (explorer->go_on == take_on && taken)
+        explorer->rest = explorer->rest->after;
+    return explorer->go_on(request);
+}
+
+/* A handler failed, and the call that it was in has ended without an answer. */
+static int call_failed(struct request *request)
+{
+    struct explored *world = &request->explorer->story->world;
+    const char *why = json_text(request->arguments, "why");
+    if (request->explorer->trying)
+        return end_trial(request, why ? why : "a handler fails");
+    if (request->explorer->search && story_search_failed(request->explorer->search, why ? why : "a handler fails"))
+        return call_named(request, "search_more");
+    if (!world->taking)
+        return cv_complain(&request->complaint, "the engine failed: %s", cv_brief(why ? why : "it does not say").text);
+    explored_fail(world, why ? why : "a handler fails");
+    const bool astray = explored_went_astray(world);
+    if (astray)
+        explored_go(world, world->step_count - 1);
+    if (request->explorer->go_on)
+        return go_on_after(request, !astray);
+    return astray ? refuse_index(request, request->explorer->tried) : answer_step(request);
 }
 
 /* Answers with a text that `write` makes. */
@@ -566,6 +615,10 @@ const char *cv_explorer_call(struct cv_explorer *explorer, const char *name, con
 {
     struct request request = {.explorer = explorer};
     struct json_value *read = arguments && *arguments ? json_read(arguments) : NULL;
+    if (strcmp(name, "failed") != 0) {
+        explorer->go_on = NULL;
+        explorer->trying = false;
+    }
     free(explorer->answer);
     explorer->answer = NULL;
     request.arguments = read;
