@@ -614,27 +614,17 @@ def same_in_wasm(explorer, lines):
     wasm.end()
 
 
-def goes_on_after_failures(explorer):
-    """A handler that fails ends no run: in WebAssembly, where it ends the call, the call goes on."""
-    wasm = Explorer("node", str(HERE / "explore" / "driver.mjs"), WASM)
-    told = {}
-    for each in (explorer, wasm):
-        each.begin("central -n 4 --entries 2 --crash 4@5 --recover 4@15")
-        for index in (2, 2, 0, 3, 3, 1, 3, 1, 32, 3, 2):  # the coordinator, cut off from 1, does not know who is inside
-            each("do", index=index)
-        run, history = each.text("run", count=40), each("history")
-        failed = [row["step"] for row in history if "invariant" in row["violated"]]
-        if not failed or failed[0] == len(history):
-            fail(f"a release from a node that was not let in: the steps {failed} of {len(history)} fail, {run}")
-        after = each.text("now")
-        each("go", step=0)
-        taken = each.text("take", indices=[row["index"] for row in history])
-        if each.text("now") != after:
-            fail(f"the same steps at once lead elsewhere: {taken}")
-        told[each] = run, taken, after, each.text("look", **{"from": 0})
-    if told[explorer] != told[wasm]:
-        fail(f"a run with a failure: native {told[explorer][:2]}, WebAssembly {told[wasm][:2]}")
-    wasm.end()
+def room_for_views(explorer):
+    """Any member may coordinate a later view; its state has room for that."""
+    explorer.begin("central -n 4 --entries 2 --crash 4@5 --recover 4@15")
+    for index in (2, 2, 0, 3, 3, 1, 3, 1, 32, 3, 2):  # 3 coordinates; 4, whose state follows, has come back
+        explorer("do", index=index)
+    explorer("run", count=40)
+    now, history = explorer("now"), explorer("history")
+    explorer("go", step=0)
+    taken = explorer("take", indices=[row["index"] for row in history])
+    if explorer("now") != now or max(it["clock"] for it in now["nodes"]) > 100:
+        fail(f"views of central: {now['nodes']}; the same steps once more, {taken}: {explorer('now')['nodes']}")
 
 
 def main():
@@ -661,7 +651,7 @@ def main():
     same_keys(explorer)
     far_back(explorer)
     random_walks(explorer, given.walks, given.seed)
-    goes_on_after_failures(explorer)
+    room_for_views(explorer)
     same_in_wasm(explorer, list(wasm_scenarios())[::3] + PLAYED[::4])
     like_the_wasm(300, given.seed * 1000)
     explorer.end()

@@ -70,8 +70,9 @@ size_t explored_views_state(const struct explored *world, cv_node node)
     uint64_t *starts = world->views && group.quorums ? malloc((world->nodes + 1u) * sizeof *starts) : NULL;
     for (uint32_t i = 0; starts && i <= world->nodes; i++)
         starts[i] = (uint64_t)i * world->nodes;
-    group.quorums = starts;
-    if (starts && algorithm->state_size && algorithm->state_size(&group, node) > bytes)
+    group.quorums = starts ? starts : group.quorums;
+    group.coordinator = world->views ? node : group.coordinator; /* which may need more */
+    if (algorithm->state_size && algorithm->state_size(&group, node) > bytes)
         bytes = algorithm->state_size(&group, node);
     free(starts);
     return bytes;
