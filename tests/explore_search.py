@@ -109,9 +109,10 @@ def same_counts(explorer):
     for line, limits in (("chang-roberts -n 5", {}), ("chang-roberts -n 3", {"crashes": 1}), ("franklin -n 4", {}), ("peterson -n 4", {}),
                          ("central -n 3", {}), ("ricart-agrawala -n 3", {}), ("maekawa -n 2", {}),
                          ("bully -n 2", {"timeouts": "any", "crashes": 1}), ("wireless -n 3 --graph line", {"timeouts": "any", "crashes": 1}),
-                         ("bully -n 3", {"timeouts": "any", "crashes": 1, "missed": 1, "depth": 6}),
-                         ("multicast -n 3", {"timeouts": "any", "crashes": 2, "depth": 5}),
-                         ("bully -n 3", {"timeouts": "any", "cuts": 1, "suspicions": 1, "depth": 5})):
+                         ("bully -n 3", {"timeouts": "any", "crashes": 2, "depth": 6}),
+                         ("multicast -n 3", {"timeouts": "any", "crashes": 2, "depth": 3}),
+                         ("bully -n 3", {"timeouts": "any", "crashes": 1, "recoveries": 1, "depth": 5}),
+                         ("bully -n 2", {"timeouts": "any", "cuts": 1, "depth": 6})):
         explorer.begin(line)
         fast, slow = (whole_search(explorer, {"kind": "state", "inside": 99}, {**limits, "states": 100000, "full": full}) for full in (False, True))
         if fast != slow:
