@@ -160,7 +160,7 @@ def check_waiting(server):
         began = time.monotonic()
         code, _, err = finish(lock(server, "--wait", wait, "--", "true"))
         expect(f"--wait {wait}", (code, err), (124, "conclave: lock a: waited too long\n"))
-        within(f"--wait {wait}", time.monotonic() - began, low, high)
+        within(f"--wait {wait}", time.monotonic() - began, low, high * starvation.stretch())
     waiter = lock(server, "--", "echo", "now")
     until(lambda: server.waiting("a") == 1)
     expect("the holder ends", finish(holder, "")[0], 0)
@@ -189,7 +189,7 @@ def check_connecting(_):
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         expect("SIGINT while connecting", finish(process), (130, "", ""))
-        within("SIGINT while connecting", time.monotonic() - began, 0, 1)
+        within("SIGINT while connecting", time.monotonic() - began, 0, 1 * starvation.stretch())
 
 
 def check_starting(server):
@@ -480,7 +480,7 @@ def check_graceful(_):
         began = time.monotonic()
         server.drop()
         expect("lost", finish(process)[0], 122)
-        within("at once", time.monotonic() - began, 0, 0.7)
+        within("at once", time.monotonic() - began, 0, 0.7 * starvation.stretch())
         expect("tidied up", os.path.exists(f"{directory}/tidied"), True)
 
 

@@ -65,13 +65,17 @@ static int load(struct explore_files *files, int count, char **paths, struct cv_
 /* The engine knows no names of files: it counts them. */
 static int name_file(int count, char **paths, struct cv_complaint *complaint)
 {
+    static const char replay[] = "replay: ", recording[] = "recording ";
     const struct cv_complaint said = *complaint;
-    int which = 1, length = 0;
-    if (strncmp(said.text, "replay: ", 8) == 0)
-        length = 8;
-    else if (sscanf(said.text, "recording %d, %n", &which, &length) != 1 || which < 1 || which > count)
+    uint64_t which = 1;
+    if (strncmp(said.text, replay, strlen(replay)) == 0)
+        return cv_complain(complaint, "--replay %s: %.400s", cv_brief(paths[0]).text, said.text + strlen(replay));
+    if (strncmp(said.text, recording, strlen(recording)) != 0)
         return CV_EINPUT;
-    return cv_complain(complaint, "--replay %s: %.400s", cv_brief(paths[which - 1]).text, said.text + length);
+    struct cv_text rest = cv_text(said.text + strlen(recording)), number;
+    if (!cv_text_take(&rest, ',', &number) || !cv_parse_number(number, (uint64_t)count, &which) || !which)
+        return CV_EINPUT;
+    return cv_complain(complaint, "--replay %s:%.400s", cv_brief(paths[which - 1]).text, rest.start);
 }
 
 int explore_files_read(struct explore_files *files, int count, char **paths, struct cv_complaint *complaint)
