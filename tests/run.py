@@ -167,6 +167,8 @@ def check_faults():
     expect("all wait for it", told and told["time"] >= 300 and told["messages"]["total"] == 14, told)
     told = held("a late link", "chang-roberts", "-n", "5", "--lag", "2:3=150")
     expect("it is passed twice or thrice", told and 300 <= told["time"], told)
+    told = held("a late kind of messages", "bully", "-n", "4", "--lag", "4:1:ok=150")
+    expect("the next message waits for it", told and told["decided"] >= 150, told)
     code, told = run("chang-roberts", "-n", "4", "--partition", "1,2/3,4@0..100000", "--until", "300")
     expect("cut off", code == 2 and told["leader"] is None and told["reason"].endswith(f"given up at time {told['reason'].split()[-1]}"), told)
     code, told = run("central", "-n", "4", "--crash", "2@150", "--views", "off", "--request", "3@0,4@300")
