@@ -99,6 +99,12 @@ def check_entries():
         expect("each stays 2 ms", all(left - entered >= 2 for entered, left in inside), inside)
 
 
+def check_own_messages():
+    """A vote for oneself is a message, too, and the step that receives it sends others."""
+    for seed in range(1, 11):
+        held(f"late votes, seed {seed}", "maekawa", "-n", "5", "--delay", "1..10", "--until", "20000", "--seed", str(seed))
+
+
 # ---- synchronizers ----
 
 
@@ -338,6 +344,7 @@ def main():
         check_bad_input()
         check_algorithms()
         check_entries()
+        check_own_messages()
         check_synchronizers(directory)
         check_late()
         check_plugins(directory)

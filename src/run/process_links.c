@@ -131,7 +131,9 @@ void links_send(struct process *process, const struct cv_message *message)
 uint64_t links_flush(struct process *process, uint64_t now)
 {
     uint64_t next = NO_TIME;
-    for (uint32_t to = 0; to < process->board->slots; to++) {
+    for (uint32_t i = 0; i < process->board->slots; i++) {
+        /* Messages to oneself come first: the steps that receive them may send over every other link. */
+        const uint32_t to = (process->index + i) % process->board->slots;
         struct link *link = &process->links[to];
         while (link->first && link->first->due <= now && (to != process->index || !process->dying)) {
             struct waiting *it = link->first;
