@@ -7,6 +7,7 @@ import { breaks } from "./breaks.js";
 import { files } from "./files.js";
 import { Site } from "./harness.js";
 import { keys } from "./keys.js";
+import { long } from "./long.js";
 import { modules } from "./modules.js";
 import { nodePage } from "./node_page.js";
 import { speed } from "./speed.js";
@@ -25,6 +26,7 @@ const tests = {
   ...files,
   ...access,
   ...speed,
+  ...long,
   ...nodePage,
   ...structure,
   ...beside,

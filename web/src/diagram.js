@@ -164,7 +164,7 @@ export const ArrowHeads = memo(() => {
 });
 
 /** What is in sight of a box that scrolls. */
-function useSight(box) {
+export function useSight(box) {
   const [sight, setSight] = useState({ left: 0, right: 1600, top: 0, bottom: 900 });
   useEffect(() => {
     const it = box.current;
