@@ -87,6 +87,12 @@ class Site:
             found = self.show_file(goal)
         return os.path.relpath(found, page.parent)
 
+    def link(self, found, path, page):
+        """A link as it holds on the site. The page with the text of a file has no places within."""
+        target = self.follow(found[2], path, page)
+        within = "" if "files/" in target else found[3] or ""
+        return found[1] + target + within + found[4]
+
     # ---- pages ----
 
     def write(self, page, text):
@@ -100,7 +106,7 @@ class Site:
             if FENCE.match(line):
                 within = not within
             elif not within:
-                lines[i] = LINK.sub(lambda found: found[1] + self.follow(found[2], path, page) + (found[3] or "") + found[4], line)
+                lines[i] = LINK.sub(lambda found: self.link(found, path, page), line)
         return "\n".join(lines)
 
     def add_docs(self):
