@@ -89,6 +89,11 @@ static const struct sample hosted[] = {
     {"gamma/bellman-ford", "3", NULL, "line", NULL, {CALLERS}, false},
     {"abd/bfs-tree", "3", NULL, "line", NULL, {CALLERS}, false},
     {"abd/bfs-tree", "3", NULL, "line", NULL, {CALLERS, .any_time = true}, false},
+    {"abd/bfs-tree", "3", NULL, "line", NULL, {CALLERS, .delay = 1}, false},
+    {"abd/bfs-tree", "3", NULL, "line", NULL, {CALLERS, .delay = 2}, true},
+    {"abd/flood-max", "2", NULL, "line", "bound=3", {CALLERS, .delay = 3}, true},
+    {"bully", "3", NULL, NULL, NULL, {CALLERS, .delay = 1}, false},
+    {"lockstep/bfs-tree", "3", NULL, "ring", NULL, {CALLERS, .delay = 1}, false},
     {"lockstep/flood-max", "3", NULL, "ring", NULL, {CALLERS}, false},
     {"lockstep/bfs-tree", "2", NULL, "line", NULL, {CALLERS, .any_time = true}, true},
     {"bellman-ford-async", "4", NULL, "ring", NULL, {CALLERS}, false},
@@ -152,6 +157,7 @@ static struct cv_check_options options_of(const struct sample *sample)
                                      .recoveries = sample->options.recoveries,
                                      .cuts = sample->options.cuts,
                                      .any_time = sample->options.any_time,
+                                     .delay = sample->options.delay,
                                      .threads = 1,
                                      .memory = 4ull << 30};
 }

@@ -19,6 +19,12 @@ FOUND = [
       for name in ("abd", "lockstep")
       for app, wanted, most in (("bfs-tree", "whole-rounds", 4), ("bellman-ford", "like-synchronous", 24),
                                 ("flood-max", "close-rounds", 4), ("bfs-tree", "fewest-hops", 14))),
+    ("abd -n 3 --graph line --app bfs-tree --delay 2", "whole-rounds", 6),
+    ("abd -n 3 --graph line --app bfs-tree --delay 3 --set bound=2", "whole-rounds", 6),
+    ("abd -n 3 --graph line --app bellman-ford --delay 2 --property like-synchronous", "like-synchronous", 24),
+    ("abd -n 3 --graph line --app bfs-tree --delay 1 --set tick=1 --property whole-rounds", "whole-rounds", 8),
+    ("lockstep -n 3 --graph line --app flood-max --delay 2", "whole-rounds", 5),
+    ("bully -n 3 --delay 3", "agreement", 3),
     ("alpha -n 3 --graph ring --crashes 1", "every-round", 10),
     ("bellman-ford-async -n 3 --graph line --cuts 1", "shortest-paths", 8),
 ]
@@ -28,6 +34,11 @@ HELD = [
       for graph in ("line", "ring") for app in ("bellman-ford", "flood-max", "bfs-tree")),
     *(f"{name} --ids 1..4 --graph ring --app bfs-tree" for name in SYNCHRONIZERS),
     *(f"{name} -n 3 --graph ring --app bfs-tree --unordered" for name in SYNCHRONIZERS),
+    *(f"abd -n 3 --graph line --app {app} --delay 1" for app in ("bellman-ford", "flood-max", "bfs-tree")),
+    "abd -n 3 --graph ring --app bfs-tree --delay 3 --set bound=3 --unordered",
+    "lockstep -n 3 --graph ring --app bfs-tree --delay 1",
+    "bully -n 3 --delay 2",
+    "alpha --ids 1,2,3 --graph ring --app bfs-tree --delay 1",
     "gamma --ids 1..4 --graph ring --app flood-max --set clusters=sets:1-2/3-4",
     "gamma --ids 1..5 --graph line --app bfs-tree --set clusters=sets:1-2/3/4-5",
     "alpha -n 1 --graph line --app bfs-tree",
@@ -40,8 +51,8 @@ HELD = [
 
 # Mutants of synchronizers, of what they host, and of paths: how the checker finds them, and as what.
 MUTANTS = {
-    "abd-starts-too-late": ("-n 3 --graph line --app bfs-tree", "close-rounds"),
-    "abd-ticks-too-fast": ("-n 3 --graph line --app flood-max", "close-rounds"),
+    "abd-starts-too-late": ("-n 3 --graph line --app bfs-tree --delay 1", "whole-rounds"),
+    "abd-ticks-too-fast": ("-n 3 --graph line --app flood-max --delay 1", "whole-rounds"),
     "alpha-does-not-wait-for-one": ("-n 3 --graph line --app bfs-tree", "whole-rounds"),
     "alpha-forgets-parity": ("-n 3 --graph line --app flood-max", "invariant"),
     "alpha-is-safe-after-one-ack": ("-n 3 --graph line --app flood-max --unordered", "whole-rounds"),
@@ -82,6 +93,12 @@ REFUSED = [
     ("alpha --graph ring --start 1", "--start 1: with alpha every node starts at time 0"),
     ("alpha --graph ring --ask 1", "--ask 1: expected ids of members, and mutual exclusion"),
     ("alpha --graph ring --inside 1", "--inside 1: expected the id of a member, and mutual exclusion"),
+    ("abd --graph ring --delay 0", "--delay 0: expected a number of 1..1000"),
+    ("abd --graph ring --delay 1 --timeouts any", "--delay 1: expected without faults, and without --timeouts any"),
+    ("bully --delay 1 --crashes 1", "--delay 1: expected without faults"),
+    ("bully --delay 1 --cut 1:2", "--delay 1: expected without faults"),
+    ("lamport --delay 1", "--delay 1: expected an algorithm without Lamport clocks"),
+    ("token-ring --delay 1", "--delay 1: expected an algorithm without Lamport clocks and `counters`"),
     ("alpha --graph ring --entries 2", "--entries 2: expected a mutual exclusion algorithm"),
 ]
 

@@ -173,12 +173,13 @@ static void note_promise(struct cv_check_result *result, const struct model *mod
  *
  * Synchronizers are searched without reduction. Whether a round begins before its time depends on messages on their
  * way, so the beginning of every round would have to be tried in every order; what is left to save costs more time than
- * it saves.
+ * it saves. So are bounded delays: all messages get older when time advances.
  */
 static int search(struct check *check, const struct cv_scenario *scenario, const struct cv_check_options *options)
 {
     struct cv_check_options now = *options;
-    now.reduction &= !scenario->app;
+    now.reduction &= !scenario->app && !now.delay;
+    now.symmetry &= !now.delay;
     for (;;) {
         int error = model_init(check->model, scenario, &now);
         if (!error)
@@ -258,7 +259,8 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
     }
     model_free(check.model);
     free(check.model);
-    if (!error && result->trail.count && !result->confirmed && options->reduction && !scenario->app) {
+    if (!error && result->trail.count && !result->confirmed && options->reduction && !scenario->app &&
+        !options->delay) {
         /* The replay does not confirm it: a reduction was wrong about this algorithm. */
         struct cv_check_options all = *options;
         all.reduction = all.symmetry = all.drop_clocks = false;

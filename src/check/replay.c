@@ -14,6 +14,7 @@
 
 struct sent_message {
     uint64_t serial;
+    uint64_t ticks; /* the replay's, when it was sent */
     struct cv_message *message;
 };
 
@@ -44,6 +45,7 @@ struct cv_replay {
     uint32_t cuts;                            /* so far */
     uint64_t now;
     uint64_t serial;               /* of the last message */
+    uint64_t ticks;                /* that have passed before timers fired */
     struct replay_entries entries; /* mutex */
     struct replay_rounds rounds;   /* synchronizers */
     struct cv_run run;
@@ -110,7 +112,7 @@ static void send_message(struct cv_replay *replay, const struct cv_message *mess
 {
     struct channel *channel = &replay->channels[message->from][message->to];
     const size_t bytes = cv_message_bytes(message);
-    struct sent_message sent = {++replay->serial, malloc(bytes)};
+    struct sent_message sent = {++replay->serial, replay->ticks, malloc(bytes)};
     if (channel->count == channel->room) {
         const uint32_t room = channel->room ? channel->room * 2 : 8;
         struct sent_message *messages = realloc(channel->messages, room * sizeof *messages);
@@ -275,13 +277,28 @@ static uint64_t next_due(const struct cv_replay *replay)
     return next;
 }
 
+/* May time advance by so many ticks? With bounded delays no message may be under way that must have arrived by then. */
+static bool may_advance(const struct cv_replay *replay, uint64_t ticks)
+{
+    const uint64_t delay = replay->setting.options.delay;
+    for (cv_node node = 0; delay && node < replay->setting.nodes; node++) {
+        if (replay->setting.all_start && replay->node_states[node]->flags & NODE_FRESH)
+            return false;
+        for (cv_node from = 0; from < replay->setting.nodes; from++)
+            for (uint32_t i = 0; i < replay->channels[from][node].count; i++)
+                if (replay->channels[from][node].messages[i].ticks + delay <= replay->ticks + ticks)
+                    return false;
+    }
+    return delay || !is_under_way(replay);
+}
+
 static const char *timer_obstacle(const struct cv_replay *replay, const struct cv_decision *decision)
 {
     const uint64_t left =
         decision->which < replay->setting.timers ? replay->node_states[decision->node]->timers[decision->which] : 0;
     if (!left)
         return "that timer is not armed";
-    if (replay->setting.options.any_time || (left == next_due(replay) && !is_under_way(replay)))
+    if (replay->setting.options.any_time || (left == next_due(replay) && may_advance(replay, left - 1)))
         return NULL;
     return "that timer is not due yet";
 }
@@ -363,6 +380,7 @@ static const char *obstacle(const struct cv_replay *replay, const struct cv_deci
 static void let_time_pass(struct cv_replay *replay, const struct cv_decision *decision)
 {
     const uint64_t time = replay->node_states[decision->node]->timers[decision->which] - 1;
+    replay->ticks += time;
     for (cv_node node = 0; node < replay->setting.nodes; node++)
         for (uint32_t timer = 0; timer < replay->setting.timers; timer++)
             if (replay->node_states[node]->timers[timer] > time)

@@ -148,8 +148,10 @@ static void finish(cv_node i, uint32_t most)
         if (next.count[i][to] == MAIL || message->words * 4 > BODY)
             abort();
         struct letter *letter = &next.letter[i][to][next.count[i][to]++];
-        *letter = (struct letter){
-            message->kind, message->words, scenario->algorithm->hints.clocked ? on_time(message->clock) : 0, {0}};
+        *letter = (struct letter){message->kind,
+                                  message->words,
+                                  scenario->algorithm->hints.clocked ? on_time(message->clock) : options->delay,
+                                  {0}};
         memcpy(letter->body, message->body, message->words * 4);
     }
 }
@@ -417,6 +419,10 @@ static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint
             for (uint32_t t = 0; t < CV_MAX_TIMERS; t++)
                 if (next.node[j].timers[t])
                     next.node[j].timers[t] -= b;
+        for (cv_node j = 0; options->delay && j < n; j++)
+            for (cv_node k = 0; k < n; k++)
+                for (uint32_t m = 0; m < next.count[j][k]; m++)
+                    next.letter[j][k][m].clock -= b;
         it->timers[a] = 0;
     } else if (event == TRUST) {
         it->owed_return &= ~(1u << a);
@@ -574,13 +580,19 @@ static bool timers(void)
             const bool untold =
                 now.node[i].alive && ((lost(i, j) && !(now.node[i].suspects & 1u << j) && !need_not_be_told(j)) ||
                                       now.node[i].owed_return || now.node[i].missed_loss);
-            if (!options->any_time && (now.count[i][j] || untold || (now.node[i].fresh && all_start())))
+            const bool fresh = now.node[i].fresh && all_start();
+            if (!options->any_time && ((now.count[i][j] && !options->delay) || untold || fresh))
                 return false;
         }
     for (cv_node i = 0; i < n; i++)
         for (uint32_t t = 0; t < CV_MAX_TIMERS; t++)
             if (now.node[i].timers[t] && (!due || now.node[i].timers[t] < due))
                 due = now.node[i].timers[t];
+    for (cv_node i = 0; options->delay && i < n; i++)
+        for (cv_node j = 0; j < n; j++)
+            for (uint32_t m = 0; m < now.count[i][j]; m++)
+                if (now.letter[i][j][m].clock + 1 <= due)
+                    return false;
     for (cv_node i = 0; due && i < n; i++)
         for (uint32_t t = 0; t < CV_MAX_TIMERS; t++)
             if (now.node[i].timers[t] == due) {

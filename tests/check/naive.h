@@ -11,6 +11,7 @@
 struct naive_options {
     uint32_t callers, crashes, missed, suspicions, recoveries, cuts;
     bool any_time;
+    uint32_t delay;        /* a message takes at most so many ticks, and timers are on time; 0: no bound */
     bool symmetry;         /* identify states that differ only in names */
     bool drop_clocks;      /* after the last request, drop the clocks, or cap them above all waiting requests */
     bool inside;           /* the first node is inside at the beginning, in a view that follows another */

@@ -163,11 +163,17 @@ static bool has_pending_reports(const struct expander *expander)
     return false;
 }
 
+/* Has a node yet to start that must? */
+static bool is_starting(const struct expander *expander)
+{
+    return expander->model->setting.all_start && expander->own_events & EVERY_NODES_FIRST_BIT * OWN_CALL;
+}
+
 /* Is nothing under way that could stop a timer: no message, no report of the detector, no node that is yet to start? */
 static bool is_quiet(const struct expander *expander)
 {
     const struct model *model = expander->model;
-    if (model->setting.all_start && expander->own_events & EVERY_NODES_FIRST_BIT * OWN_CALL)
+    if (is_starting(expander))
         return false;
     for (uint32_t slot = model->setting.nodes + 1; slot < model->slots; slot++)
         if (expander->state[slot])
@@ -188,18 +194,45 @@ static uint64_t next_due(const struct expander *expander)
     return next;
 }
 
+/* Bounded delays: the least time that any message has left to arrive; UINT64_MAX if none is on its way. */
+static uint64_t latest_arrival(const struct expander *expander)
+{
+    const struct model *model = expander->model;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t slot = model->setting.nodes + 1; slot < model->slots; slot++) {
+        const struct contents *list;
+        for (uint32_t contents = expander->state[slot]; contents; contents = list->rest) {
+            list = model_contents(model, contents);
+            const uint64_t left = model_message(model, list->first)->clock;
+            least = left < least ? left : least;
+        }
+    }
+    return least;
+}
+
+/* May a timer fire that is due first? */
+static bool may_fire(const struct expander *expander, uint64_t due)
+{
+    const struct setting *setting = &expander->model->setting;
+    if (setting->options.any_time)
+        return true;
+    return setting->options.delay ? !is_starting(expander) && latest_arrival(expander) > due - 1 : is_quiet(expander);
+}
+
 /*
  * Accurate timers: time stands still while anything is under way. When nothing is, it advances to the timer that is due
- * first; of several due at once, any may fire first. With `any_time`, an armed timer may fire at any time.
+ * first; of several due at once, any may fire first. With `any_time`, an armed timer may fire at any time. With bounded
+ * delays, time advances while messages are under way, but not past the time at which one of them must have arrived; the
+ * messages of an instant arrive before its timers fire.
  */
 static void timeouts(struct expander *expander, uint32_t nodes)
 {
     const struct setting *setting = &expander->model->setting;
     const bool any_time = setting->options.any_time;
-    if (!setting->timers || (!any_time && !is_quiet(expander)))
+    const uint64_t due = !setting->timers ? 0 : any_time ? 1 : next_due(expander);
+    if (!due || !may_fire(expander, due))
         return;
-    const uint64_t due = any_time ? 1 : next_due(expander);
-    for (cv_node node = 0; due && node < setting->nodes; node++)
+    for (cv_node node = 0; node < setting->nodes; node++)
         for (uint32_t timer = 0; nodes & 1u << node && timer < setting->timers; timer++) {
             if (model_node_state(expander->model, expander->state[node])->timers[timer] != due)
                 continue;

@@ -261,6 +261,11 @@ static inline void happen(struct expander *expander, struct successor *successor
         if (expander->alive & 1u << node)
             expander_set_node_state(expander, successor, node,
                                     stepper_age(&expander->stepper, expander->state[node], transition->time));
+    for (uint32_t slot = model->setting.nodes + 1;
+         transition->time && model->setting.options.delay && slot < model->slots; slot++)
+        if (expander->state[slot])
+            expander_set_contents(expander, successor, slot,
+                                  stepper_age_contents(&expander->stepper, expander->state[slot], transition->time));
     if (transition->mistake) {
         struct budgets budgets = *expander_budgets(expander);
         budgets.suspicions--;

@@ -106,6 +106,8 @@ uint32_t model_add_message(struct model *model, const struct cv_message *message
     }
     memcpy(copy, message, bytes);
     copy->clock = setting_clock(&model->setting, alive, message->clock) & CV_CLOCK_MASK;
+    if (model->setting.options.delay)
+        copy->clock = model->setting.options.delay;
     const uint32_t number = add(model, &model->messages, copy, bytes);
     if ((void *)copy != (void *)small)
         free(copy);
@@ -176,6 +178,25 @@ uint32_t model_take(struct model *model, uint32_t contents, uint32_t index)
 {
     const struct contents *list = model_contents(model, contents);
     return index ? cons(model, list->first, model_take(model, list->rest, index - 1)) : list->rest;
+}
+
+uint32_t model_age(struct model *model, uint32_t contents, uint64_t time)
+{
+    uint32_t aged = 0;
+    for (const struct contents *list; contents; contents = list->rest) {
+        list = model_contents(model, contents);
+        const struct intern_record *record = intern_record(&model->messages, list->first);
+        struct cv_message *copy = malloc(record->length);
+        if (!copy) {
+            model->out_of_memory = true;
+            return 0;
+        }
+        memcpy(copy, record->bytes, record->length);
+        copy->clock = (copy->clock - time) & CV_CLOCK_MASK;
+        aged = model_put(model, aged, add(model, &model->messages, copy, record->length));
+        free(copy);
+    }
+    return aged;
 }
 
 uint32_t model_channel(struct model *model, cv_node from, cv_node to)

@@ -126,7 +126,10 @@ static inline struct fingerprint contents_fingerprint(uint32_t first, uint32_t r
 /* The number of a value, new or known. Without memory: 0, and `out_of_memory` is set. */
 uint32_t model_add_node_state(struct model *model, const struct node_state *node_state);
 uint32_t model_add_budgets(struct model *model, const struct budgets *budgets);
-/* The message as its receiver sees it: its clock is as setting_clock() gives it. */
+/*
+ * The message as its receiver sees it: its clock is as setting_clock() gives it. With bounded delays, which only
+ * algorithms without clocks can have, it is the time that the message has left to arrive.
+ */
 uint32_t model_add_message(struct model *model, const struct cv_message *message, uint32_t alive);
 
 /* The contents with a changed first message: still the first, or at its sorted position if there is no order. */
@@ -135,6 +138,8 @@ uint32_t model_put_back(struct model *model, uint32_t first, uint32_t rest);
 uint32_t model_put(struct model *model, uint32_t contents, uint32_t message);
 /* The contents without the message at that index. */
 uint32_t model_take(struct model *model, uint32_t contents, uint32_t index);
+/* Bounded delays: the contents after that time, which every message in it has left and more. */
+uint32_t model_age(struct model *model, uint32_t contents, uint64_t time);
 /* The slot of the channel between two nodes. */
 uint32_t model_channel(struct model *model, cv_node from, cv_node to);
 

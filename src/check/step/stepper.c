@@ -345,6 +345,17 @@ uint32_t stepper_raise(struct stepper *stepper, uint32_t budgets, uint64_t fence
     return result;
 }
 
+uint32_t stepper_age_contents(struct stepper *stepper, uint32_t contents, uint64_t time)
+{
+    const uint64_t known = memo_find(&stepper->memos->of[MEMO_LATER], contents, time);
+    if (known)
+        return (uint32_t)known;
+    const uint32_t result = model_age(stepper->model, contents, time);
+    if (result && !memo_add(&stepper->memos->of[MEMO_LATER], contents, time, result))
+        stepper->model->out_of_memory = true;
+    return result;
+}
+
 uint32_t stepper_age(struct stepper *stepper, uint32_t node_state, uint64_t time)
 {
     const uint64_t known = memo_find(&stepper->memos->of[MEMO_AGED], node_state, time);

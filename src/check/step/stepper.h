@@ -55,6 +55,7 @@ enum memo_kind {
     MEMO_PUTS,   /* contents with one message more */
     MEMO_TAKES,  /* contents with one message less */
     MEMO_AGED,   /* node states after time has passed */
+    MEMO_LATER,  /* contents after time has passed */
     MEMO_RAISED, /* budgets with a higher fence */
     MEMO_KINDS
 };
@@ -149,6 +150,9 @@ uint32_t stepper_take(struct stepper *stepper, uint32_t contents, uint32_t index
 
 /* The budgets after an entry with that fence. */
 uint32_t stepper_raise(struct stepper *stepper, uint32_t budgets, uint64_t fence);
+
+/* model_age(), remembered. */
+uint32_t stepper_age_contents(struct stepper *stepper, uint32_t contents, uint64_t time);
 
 /* The node state after that time has passed. */
 uint32_t stepper_age(struct stepper *stepper, uint32_t node_state, uint64_t time);

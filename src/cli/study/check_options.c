@@ -130,6 +130,8 @@ static const struct option_row rows[] = {
     {"timeouts", "accurate|any", OPTION_TAKE, 0,
      .help = "timers fire when nothing is under way, in the order they are due; or at any time (accurate)",
      .take = take_timeouts},
+    {"delay", "D", OPTION_NUMBER32, FIELD(options.delay),
+     .help = "messages take at most D ticks, and timers are on time; instead of --timeouts", .least = 1, .most = 1000},
     {"unordered", NULL, OPTION_SWITCH, FIELD(group.plan.unordered),
      .help = "messages between two nodes overtake each other"},
     {.help = "The search"},
@@ -262,6 +264,13 @@ int check_fits(const struct check_request *request, const struct cv_scenario *sc
     if (scenario->group.nodes > CV_CHECK_MOST_NODES)
         return cv_complain(complaint, "--nodes %u: expected at most %u; every order of events is tried",
                            scenario->group.nodes, CV_CHECK_MOST_NODES);
+    if (request->options.delay && (scenario->algorithm->hints.clocked || scenario->algorithm->hints.counters))
+        return cv_complain(complaint, "--delay %u: expected an algorithm without Lamport clocks and `counters`",
+                           request->options.delay);
+    if (request->options.delay && (request->options.any_time || request->options.crashes ||
+                                   request->options.suspicions || request->options.cuts || request->cut.count))
+        return cv_complain(complaint, "--delay %u: expected without faults, and without --timeouts any",
+                           request->options.delay);
     if (scenario->entries > MOST_ENTRIES)
         return cv_complain(complaint, "--entries %llu: expected at most %u", (unsigned long long)scenario->entries,
                            MOST_ENTRIES);

@@ -49,7 +49,8 @@ static uint32_t unmet_assumptions(const struct check_report *report, const char 
         {options->cuts, CV_RELIABLE, "no message is lost"},
         {unordered, CV_FIFO, "messages stay in order"},
         {unordered && options->recoveries, CV_FIFO_RECOVERY, "messages stay in order if a node comes back"},
-        {options->any_time, CV_BOUNDED_DELAY, "messages do not take longer than its timeouts allow"},
+        {options->any_time || options->delay > report->scenario->group.bound, CV_BOUNDED_DELAY,
+         "messages do not take longer than its timeouts allow"},
         {options->suspicions || options->missed, CV_DETECTOR, "its failure detector makes no mistakes"},
     };
     uint32_t count = 0;
@@ -142,6 +143,8 @@ static void text_setting(FILE *out, const struct check_report *report)
     count_of(out, options->cuts, "cut", "cuts");
     if (options->any_time)
         fputs(", timeouts at any time", out);
+    if (options->delay)
+        fprintf(out, ", delays of at most %u", options->delay);
     if (scenario->unordered)
         fputs(", messages overtake each other", out);
     if (report->request->arrangement_count > 1)
