@@ -176,7 +176,7 @@ static void compare_counts(const struct sample *sample, const struct cv_scenario
         options.drop_clocks = options.symmetry = canonical;
         options.orders = orders;
         options.threads = round == THREADS || round == DEEP ? 2 : 1;
-        options.wide = round == WIDE;
+        options.wide = options.repeat = round == WIDE;
         options.deep = round == DEEP;
         if (cv_check_run(scenario, &options, &result))
             fail(sample, "memory", 0, 1);

@@ -152,6 +152,30 @@ def check_hosted(directory):
         expect(f"{line}: one count of states", len(counts) == 1, counts)
 
 
+def check_repeated(directory):
+    """A plugin's handler that depends on a global variable or a clock is found; a steady one is not."""
+    text = (mutants.SOURCE / "examples" / "independent_set.c").read_text(encoding="utf-8")
+    line = "static void pulse(struct cv_self *me, uint64_t round)\n{\n"
+    forgetful = f"{line}    static uint32_t rounds;\n    if (++rounds % 3 == 0)\n        cv_note(me, \"third\");\n"
+    sent = "static void pulse(struct cv_self *me, uint64_t round)\n{\n    static cv_node last;\n    if (last != me->node && round == 1)\n        cv_note(me, \"another\");\n    last = me->node;\n"
+    for name, changed in (("global", forgetful), ("neighbour's global", sent)):
+        target = mutants.compile_object(text.replace(line, changed), "conclave_algorithm", directory, "repeated")
+        done = run(["alpha", "--ids", "1,2,3", "--graph", "line", "--app", str(target), "--json"])
+        result = json.loads(done.stdout)
+        detail = "".join(item["detail"] for item in result["properties"] if item["name"] == "invariant")
+        expect(f"{name}: found", done.returncode == 1 and "does something else when it is taken again" in detail, done.stdout)
+    source = mutants.SOURCE / "src" / "algorithm" / "election" / "bully.c"
+    text = source.read_text(encoding="utf-8")
+    line = "static void call(struct cv_self *me)\n{\n"
+    expect("repeated: the line is there once", text.count(line) == 1)
+    for name, changed in (("clock", "    struct timespec now;\n    clock_gettime(CLOCK_MONOTONIC, &now);\n    cv_result(me, (uint64_t)now.tv_nsec, me->node);\n"),
+                          ("counter", "    static uint64_t calls;\n    if (++calls % 2)\n        cv_note(me, \"odd\");\n")):
+        target = mutants.compile_object("#define _GNU_SOURCE\n#include <time.h>\n" + text.replace(line, line + changed), "cv_bully", directory, "unsteady")
+        told = run([str(target), "-n", "3"])
+        expect(f"{name}: told", told.returncode == 1 and "violated: invariant: at time" in told.stdout and
+               "does something else when it is taken again" in told.stdout, told.stdout + told.stderr)
+
+
 def main(words):
     brief = "--brief" in words
     with tempfile.TemporaryDirectory() as temporary:
@@ -160,6 +184,7 @@ def main(words):
         check_all_found(directory, FOUND[::3] if brief else FOUND)
         check_all_held(HELD[::5] if brief else HELD)
         check_hosted(directory)
+        check_repeated(directory)
         check_mutants(directory, 6 if brief else 1)
     print(f"{len(failures)} surprises")
     return 1 if failures else 0

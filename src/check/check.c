@@ -65,6 +65,9 @@ static int tell_trail(struct check *check)
     check->result->confirmed = shrink_confirms(setting->scenario, &setting->options, trail, name, &finding);
     if (check->result->confirmed)
         check->finding = finding;
+    else if (setting->options.repeat)
+        snprintf(check->finding.detail, sizeof check->finding.detail,
+                 "the replay does not show it: a step does something else when it is taken again");
     return 0;
 }
 

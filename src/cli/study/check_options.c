@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "algorithm/registry.h"
 #include "cli/command.h"
 #include "core/parse.h"
 
@@ -202,6 +203,12 @@ static uint64_t usual_memory(void)
     return bytes > LEAST_MEMORY ? bytes : LEAST_MEMORY;
 }
 
+/* Was it loaded from a file? Then nobody has tested yet that its handlers depend on nothing else than they may. */
+static bool is_loaded(const struct cv_algorithm *algorithm)
+{
+    return algorithm && cv_algorithm_find(algorithm->name) != algorithm;
+}
+
 int check_read(int argc, char **argv, struct check_request *request, struct cv_complaint *complaint)
 {
     *request = (struct check_request){.group.plan.seed = 1,
@@ -227,7 +234,9 @@ int check_read(int argc, char **argv, struct check_request *request, struct cv_c
     request->words[request->word_count++] = argv[next];
     if (!request->group.plan.nodes && !request->group.plan.ids)
         request->group.plan.nodes = "3";
-    return sim_settle(&request->group, complaint);
+    const int unsettled = sim_settle(&request->group, complaint);
+    request->options.repeat = is_loaded(request->group.plan.algorithm) || is_loaded(request->group.plan.app);
+    return unsettled;
 }
 
 void check_free(struct check_request *request)
