@@ -210,15 +210,6 @@ static uint64_t latest_arrival(const struct expander *expander)
     return least;
 }
 
-/* May a timer fire that is due first? */
-static bool may_fire(const struct expander *expander, uint64_t due)
-{
-    const struct setting *setting = &expander->model->setting;
-    if (setting->options.any_time)
-        return true;
-    return setting->options.delay ? !is_starting(expander) && latest_arrival(expander) > due - 1 : is_quiet(expander);
-}
-
 /*
  * Accurate timers: time stands still while anything is under way. When nothing is, it advances to the timer that is due
  * first; of several due at once, any may fire first. With `any_time`, an armed timer may fire at any time. With bounded
@@ -229,8 +220,11 @@ static void timeouts(struct expander *expander, uint32_t nodes)
 {
     const struct setting *setting = &expander->model->setting;
     const bool any_time = setting->options.any_time;
-    const uint64_t due = !setting->timers ? 0 : any_time ? 1 : next_due(expander);
-    if (!due || !may_fire(expander, due))
+    const bool bounded = setting->options.delay;
+    if (!setting->timers || (!any_time && (bounded ? is_starting(expander) : !is_quiet(expander))))
+        return;
+    const uint64_t due = any_time ? 1 : next_due(expander);
+    if (!due || (bounded && latest_arrival(expander) < due))
         return;
     for (cv_node node = 0; node < setting->nodes; node++)
         for (uint32_t timer = 0; nodes & 1u << node && timer < setting->timers; timer++) {
