@@ -174,6 +174,21 @@ def opens_recordings(explorer):
             fail(f"recordings with a mistake: {explorer('load', recordings=texts)}, expected {expected}")
 
 
+def refuses_copies(explorer):
+    """A request that comes three times is refused as a real node refuses it: a queue has room for one of each node."""
+    for algorithm in ("maekawa", "maekawa-plain", "central", "lamport", "ricart-agrawala", "voting"):
+        explorer.begin(f"{algorithm} -n 3 --entries 2")
+        for turn in range(12):
+            copies = [it for it in explorer("events") if it["type"] == "duplicate"]
+            if copies:
+                explorer("do", index=copies[turn % len(copies)]["index"])
+            explorer("run", count=1)
+        explorer("run", count=300)
+        broken = [it for it in explorer("now")["properties"] if it["name"] == "invariant" and it["verdict"] == "violated"]
+        if broken:
+            fail(f"{algorithm} with copies of messages: {broken}")
+
+
 def heals(explorer):
     """A partition that lasts for ever can be healed, and then the sides hear of each other."""
     explorer.begin("bully -n 4 --partition 1,2/3,4@0.. --start all")
@@ -647,6 +662,7 @@ def main():
     follows_traces(explorer)
     opens_recordings(explorer)
     heals(explorer)
+    refuses_copies(explorer)
     exports_files(explorer)
     same_keys(explorer)
     far_back(explorer)

@@ -466,21 +466,26 @@ void explored_fail(struct explored *world, const char *why)
     finish(world);
 }
 
+/*
+ * A message that was duplicated, or comes after one that was lost, may be one that no node sends then. A real node
+ * refuses it, and so does this one: a handler may rely on it. That is no mistake of the algorithm's.
+ */
 static void call(struct explored *world)
 {
     const struct cv_decision *decision = &world->decision;
+    const bool kept = explored_keeps_assumptions(world);
     struct handler_call called = {.algorithm = world->algorithm,
                                   .me = &world->self,
                                   .type = decision->type,
                                   .argument = decision->type == CV_DECIDE_TIMEOUT ? decision->which : decision->peer,
                                   .message = world->received ? &world->received->content : NULL,
-                                  .kinds = world->received && explored_keeps_assumptions(world) ? world->kinds : 0};
+                                  .kinds = world->received && (kept || world->present.losses) ? world->kinds : 0};
     world->taking = true;
     if (!trap_call(handler_call, &called, &world->failure)) {
         explored_fail(world, world->failure.text);
         return;
     }
-    world->complaint = called.broken;
+    world->complaint = called.refused && !kept ? NULL : called.broken;
     finish(world);
 }
 

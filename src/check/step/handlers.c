@@ -27,7 +27,8 @@ void handler_call(void *context)
         algorithm->release(me);
         break;
     case CV_DECIDE_DELIVER:
-        if (!is_valid(call))
+        call->refused = !is_valid(call);
+        if (call->refused)
             return;
         algorithm->kinds[call->message->kind].receive(me, call->message);
         break;

@@ -13,6 +13,7 @@ struct handler_call {
     const struct cv_message *message; /* of DELIVER */
     uint32_t kinds;                   /* of messages that the algorithm has; 0: the message is not validated */
     const char *broken;               /* the result: the complaint of the invariant or about the message, or NULL */
+    bool refused;                     /* the message was invalid */
 };
 
 /* Calls the handler, then the invariant. The context is a struct handler_call, as trap_call() takes it. */
