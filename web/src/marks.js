@@ -41,17 +41,17 @@ function starPoints(radius) {
 }
 
 const SHAPES = {
-  call: html`<path class="mark solid" d="M0-5.5l5.5 5.5-5.5 5.5-5.5-5.5z" />`,
-  timeout: html`<circle class="mark" r="6" /><path class="mark bare" d="M0 0v-3.6m0 3.6h2.6" />`,
-  suspect: html`<circle class="mark suspect" r="6.5" /><text class="inmark" y="3.6">?</text>`,
-  elected: html`<polygon class="mark star" points=${starPoints(8)} />`,
-  enter: html`<rect class="inside" x="-5" y="-6" width="10" height="12" rx="2" />`,
-  leave: html`<rect class="wait" x="-5" y="-6" width="10" height="12" rx="2" />`,
-  request: html`<path class="mark wants" d="M-5-5h10l-5 10z" />`,
-  crash: html`<path class="cross thick" d="M-6-6l12 12m0-12l-12 12" />`,
-  lost: html`<path class="cross" d="M-3.5-3.5l7 7m0-7l-7 7" />`,
-  recover: html`<circle class="mark back" r="5.5" />`,
-  dot: html`<circle class="dot" r="2.6" />`,
+  call: () => html`<path class="mark solid" d="M0-5.5l5.5 5.5-5.5 5.5-5.5-5.5z" />`,
+  timeout: () => html`<circle class="mark" r="6" /><path class="mark bare" d="M0 0v-3.6m0 3.6h2.6" />`,
+  suspect: () => html`<circle class="mark suspect" r="6.5" /><text class="inmark" y="3.6">?</text>`,
+  elected: () => html`<polygon class="mark star" points=${starPoints(8)} />`,
+  enter: () => html`<rect class="inside" x="-5" y="-6" width="10" height="12" rx="2" />`,
+  leave: () => html`<rect class="wait" x="-5" y="-6" width="10" height="12" rx="2" />`,
+  request: () => html`<path class="mark wants" d="M-5-5h10l-5 10z" />`,
+  crash: () => html`<path class="cross thick" d="M-6-6l12 12m0-12l-12 12" />`,
+  lost: () => html`<path class="cross" d="M-3.5-3.5l7 7m0-7l-7 7" />`,
+  recover: () => html`<circle class="mark back" r="5.5" />`,
+  dot: () => html`<circle class="dot" r="2.6" />`,
 };
 
 export const MEANINGS = {
@@ -69,7 +69,7 @@ export const MEANINGS = {
 
 export function Mark({ kind, x, y, title }) {
   return html`<g transform=${`translate(${x.toFixed(1)} ${y.toFixed(1)})`}>
-    ${title && html`<title>${title}</title>`}${SHAPES[kind]}
+    ${title && html`<title>${title}</title>`}${SHAPES[kind]?.()}
   </g>`;
 }
 

@@ -43,15 +43,36 @@ function Token({ x, y, size }) {
     <circle r=${size} /><circle class="rim" r=${size * 0.62} /></g>`;
 }
 
+/*
+ * What changes rarely is a component of its own that is given only what it shows. To keep what it drew (useMemo) would
+ * not do: preact links it to all that was drawn with it, which would then be kept for ever.
+ */
+const NodePicture = memo(({ scenario, node, place, radius, shown, role, token, chosen, onSelect }) => {
+  const name = nameOf(scenario, node);
+  const { attr, id } = scenario.nodes[node];
+  const small = radius < 14;
+  const told = attr != null && attr !== id && !small ? attr : null;
+  const has = (part) => shown.split(" ").includes(part);
+  const choose = () => onSelect(node);
+  return html`<g class=${shown} transform=${`translate(${place.x.toFixed(1)} ${place.y.toFixed(1)})`} role="button"
+      tabindex="0" aria-pressed=${chosen ? "true" : "false"} aria-label=${["node", name, told, small ? null : role, token && "has the token"].filter((part) => part != null && part !== "" && part !== false).join(" ")}
+      data-node=${node} onClick=${choose}
+      onKeyDown=${onActivate(choose)}>
+    <circle class="halo" r=${radius + 5} />
+    <circle class="body" r=${radius} />
+    <text class="name" y=${small ? 3.5 : 5} style=${{ fontSize: `${nameSize(radius)}px` }}>${name}</text>
+    ${told != null && html`<text class="attr" x=${radius + 3} y=${-radius + 6}>${` ${told}`}</text>`}
+    ${has("dead") && !small && html`<path class="cross thick" transform=${`translate(${radius * 0.75} ${-radius * 0.75})`} d=${CROSS} />`}
+    ${has("leads") && !small && html`<path class="crown" transform=${`translate(0 ${-radius - 4})`} d=${CROWN} />`}
+    ${token && html`<${Token} x=${radius * 0.8} y=${-radius * 0.8} size=${small ? 5 : 8} />`}
+    ${!small && html`<text class="role" y=${radius + 15}>${` ${role}`}</text>`}
+  </g>`;
+});
+
 function NodeMark({ scenario, node, place, radius, chosen, acted, differs, onSelect }) {
-  const name = nameOf(scenario, node.node);
   const leads = node.leader === scenario.nodes[node.node].id;
   const role = roleOf(scenario, node);
   const changed = node.state?.some((field) => field.changed);
-  const token = holdsToken(scenario, node);
-  const { attr, id } = scenario.nodes[node.node];
-  const small = radius < 14;
-  const told = attr != null && attr !== id && !small ? attr : null;
   const shown = classes(
     "node",
     !node.alive && "dead",
@@ -64,22 +85,8 @@ function NodeMark({ scenario, node, place, radius, chosen, acted, differs, onSel
     changed && "changed",
     differs && "differs",
   );
-  const choose = () => onSelect(node.node);
-  const draw =
-    () => html`<g class=${shown} transform=${`translate(${place.x.toFixed(1)} ${place.y.toFixed(1)})`} role="button"
-      tabindex="0" aria-pressed=${chosen ? "true" : "false"} aria-label=${["node", name, told, small ? null : role, token && "has the token"].filter((part) => part != null && part !== "" && part !== false).join(" ")}
-      data-node=${node.node} onClick=${choose}
-      onKeyDown=${onActivate(choose)}>
-    <circle class="halo" r=${radius + 5} />
-    <circle class="body" r=${radius} />
-    <text class="name" y=${small ? 3.5 : 5} style=${{ fontSize: `${nameSize(radius)}px` }}>${name}</text>
-    ${told != null && html`<text class="attr" x=${radius + 3} y=${-radius + 6}>${` ${told}`}</text>`}
-    ${!node.alive && !small && html`<path class="cross thick" transform=${`translate(${radius * 0.75} ${-radius * 0.75})`} d=${CROSS} />`}
-    ${leads && node.alive && !small && html`<path class="crown" transform=${`translate(0 ${-radius - 4})`} d=${CROWN} />`}
-    ${token && html`<${Token} x=${radius * 0.8} y=${-radius * 0.8} size=${small ? 5 : 8} />`}
-    ${!small && html`<text class="role" y=${radius + 15}>${` ${role}`}</text>`}
-  </g>`;
-  return useMemo(draw, [scenario, shown, role, place, token]); // most nodes do not change in a step
+  return html`<${NodePicture} scenario=${scenario} node=${node.node} place=${place} radius=${radius} shown=${shown} role=${role}
+    token=${holdsToken(scenario, node)} chosen=${chosen} onSelect=${onSelect} />`;
 }
 
 /** Where messages stand: the first of a channel nearest to its receiver. */
@@ -97,14 +104,12 @@ export function placeMessages(messages, places, radius) {
   });
 }
 
-function MessageMark({ scenario, spot, from, chosen, onDeliver, onChoose }) {
-  const { message, x, y } = spot;
-  const { serial, deliverable } = message;
-  const draw = () => {
-    const text = shortText(message);
-    const width = Math.max(20, text.length * 7.4 + 10);
-    const title = `${message.text} from ${nameOf(scenario, message.from)} to ${nameOf(scenario, message.to)}`;
-    const label = `${text}: ${deliverable ? `deliver ${title}` : `${title}, waits behind another`}`;
+const MessageMark = memo(
+  ({ scenario, serial, kind, text, from, to, deliverable, x, y, start, chosen, onDeliver, onChoose }) => {
+    const short = shortText({ kind, text });
+    const width = Math.max(20, short.length * 7.4 + 10);
+    const title = `${text} from ${nameOf(scenario, from)} to ${nameOf(scenario, to)}`;
+    const label = `${short}: ${deliverable ? `deliver ${title}` : `${title}, waits behind another`}`;
     const act = (event) => {
       event.stopPropagation();
       if (event.shiftKey || !deliverable) onChoose(serial);
@@ -114,27 +119,27 @@ function MessageMark({ scenario, spot, from, chosen, onDeliver, onChoose }) {
       event.preventDefault();
       onChoose(serial);
     };
+    const coin = isToken({ kind });
     const shown = classes(
       "message",
-      `k${kindColour(scenario, message.kind)}`,
+      `k${kindColour(scenario, kind)}`,
       !deliverable && "later",
       chosen && "chosen",
-      isToken(message) && "coin",
+      coin && "coin",
     );
-    const way = { "--from-x": `${(from.x - x).toFixed(0)}px`, "--from-y": `${(from.y - y).toFixed(0)}px` };
+    const way = { "--from-x": `${(start.x - x).toFixed(0)}px`, "--from-y": `${(start.y - y).toFixed(0)}px` };
     return html`<g class=${shown} transform=${`translate(${x.toFixed(1)} ${y.toFixed(1)})`} role="button" tabindex="0"
-        data-serial=${serial} aria-label=${label} onClick=${act} onContextMenu=${more} onKeyDown=${onActivate(act)}>
-      <title>${title}${deliverable ? " — click to deliver, right-click for more" : ""}</title>
-      <g class="flies" style=${way}>
-        <circle class="reach" r="18" />
-        ${isToken(message) && html`<${Token} x=${0} y=${0} size=${16} />`}
-        <rect class="pill" x=${-width / 2} y="-10" width=${width} height="20" rx="10" />
-        <text y="4">${text}</text>
-      </g>
-    </g>`;
-  };
-  return useMemo(draw, [scenario, serial, x, y, deliverable, chosen]); // a message stays where it is until it is its turn
-}
+      data-serial=${serial} aria-label=${label} onClick=${act} onContextMenu=${more} onKeyDown=${onActivate(act)}>
+    <title>${title}${deliverable ? " — click to deliver, right-click for more" : ""}</title>
+    <g class="flies" style=${way}>
+      <circle class="reach" r="18" />
+      ${coin && html`<${Token} x=${0} y=${0} size=${16} />`}
+      <rect class="pill" x=${-width / 2} y="-10" width=${width} height="20" rx="10" />
+      <text y="4">${short}</text>
+    </g>
+  </g>`;
+  },
+);
 
 /** The message that has just arrived, on its last way. */
 function Arrival({ scenario, entry, flight, places }) {
@@ -183,8 +188,13 @@ export function Network({
     <${Arrival} scenario=${scenario} entry=${entry} flight=${flight} places=${places} />
     ${now.messages_untold > 0 && html`<text class="weight" x=${WIDTH / 2} y=${HEIGHT - 6}>and ${count(now.messages_untold, "message")} more under way</text>`}
     ${spots.map(
-      (spot) => html`<${MessageMark} key=${spot.message.serial} scenario=${scenario} spot=${spot}
-        from=${places[spot.message.from]} chosen=${message === spot.message.serial} onDeliver=${onDeliver} onChoose=${onChoose} />`,
+      ({
+        message: { serial, kind, text, from, to, deliverable },
+        x,
+        y,
+      }) => html`<${MessageMark} key=${serial} scenario=${scenario}
+        serial=${serial} kind=${kind} text=${text} from=${from} to=${to} deliverable=${deliverable} x=${x} y=${y}
+        start=${places[from]} chosen=${message === serial} onDeliver=${onDeliver} onChoose=${onChoose} />`,
     )}
   </svg>`;
 }

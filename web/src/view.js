@@ -7,7 +7,14 @@ export { Fragment, render } from "preact";
 export { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 export { count } from "./format.js";
 
-export const html = htm.bind(h);
+/*
+ * Everything is made anew whenever it is drawn (htm keeps what never changes unless its first word says 3). Preact links
+ * what it draws to all that was drawn with it: whoever keeps one part keeps an old page, and that the one before it.
+ */
+export const html = htm.bind(function (...words) {
+  this[0] = 3;
+  return h(...words);
+});
 
 function differ(one, other) {
   for (const name in one) if (!(name in other)) return true;
