@@ -109,15 +109,11 @@ bool cv_address_is_loopback(const struct sockaddr_storage *address)
     return true;
 }
 
-int cv_stream_accept(struct cv_stream *stream, struct cv_listener *listener)
+bool cv_door_accept(struct cv_door *door, struct cv_listener *listener, struct cv_visitor *visitor,
+                    struct cv_stream *stream)
 {
-    (void)stream, (void)listener;
-    return 0;
-}
-
-void cv_door_enter(struct cv_door *door, struct cv_visitor *visitor, struct cv_stream *stream)
-{
-    (void)door, (void)visitor, (void)stream;
+    (void)door, (void)listener, (void)visitor, (void)stream;
+    return true;
 }
 
 void cv_door_leave(struct cv_visitor *visitor)
