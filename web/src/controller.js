@@ -376,14 +376,16 @@ export class Controller {
   // ---- branches ----
 
   /** The next branch, or the one before. */
-  turnBranch(by) {
+  async turnBranch(by) {
+    await this.turn; // what is under way may change which branch stands beside
     const all = tips(this.state.story);
     const at = all.indexOf(tipOf(this.state.story.cursor));
     return this.goToBranch(all[(at + by + all.length) % all.length]);
   }
 
   /** To the end of a branch; if that is the one beside this, the two change places. */
-  goToBranch(tip) {
+  async goToBranch(tip) {
+    await this.turn;
     return tip === this.state.other?.tip ? this.second.swap() : this.goTo(tip);
   }
 
