@@ -117,6 +117,7 @@ static struct cv_self *open_step(struct runner *runner, struct node_state *node_
     runner->alive = alive;
     runner->chosen = 0;
     me->state = node_state->state;
+    me->group = &runner->setting->group; /* an app that failed has left its own */
     me->node = node_state->node;
     me->clock = node_state->clock;
     me->knows = (node_state->flags & NODE_KNOWS) != 0;
