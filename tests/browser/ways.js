@@ -26,8 +26,9 @@ export const ways = {
     for (let i = 0; i < 40 && !(await found.count()); i++) {
       const buttons = page.locator(".likely [data-ways]");
       for (let k = 0; k < (await buttons.count()) && !(await found.count()); k++) {
+        const index = await buttons.nth(k).getAttribute("data-ways");
         await buttons.nth(k).click();
-        await page.locator(".ways").first().waitFor();
+        await page.locator(`.likely [data-ways="${index}"][aria-expanded=true]`).waitFor();
       }
       if (!(await found.count())) await advance(page, () => page.locator("[data-do=step]").click());
     }
