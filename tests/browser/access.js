@@ -93,6 +93,7 @@ export const access = {
   async "all nodes are a table for those who do not see the picture"(open) {
     const page = await open(BULLY);
     await page.getByText("All nodes as a table").click();
+    await page.locator(".node-table tbody tr").first().waitFor();
     assert.equal(await page.locator(".node-table tbody tr").count(), 5);
   },
 };
