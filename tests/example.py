@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -182,6 +183,11 @@ def check_new(directory):
         source.write_text(text.replace(before, after), encoding="utf-8")
         done = subprocess.run([script], env=environment, capture_output=True, text=True, check=False)
         expect(f"new {problem}: its test can fail", done.returncode == 1 and "failed: conclave" in done.stdout, done)
+    for most in (100, 3000):  # bytes of a file: less than the algorithm takes
+        done = subprocess.run([CONCLAVE, "new", "synchronous", "cut-short"], cwd=directory, capture_output=True, text=True, check=False,
+                              restore_signals=False, preexec_fn=lambda most=most: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
+        expect(f"no room after {most} bytes: one line, no file", done.returncode == 2 and done.stderr.count("\n") == 1
+               and not list(directory.glob("cut_short*")), done)
     for words, told in ((["elections", "x"], "expected election, mutex or synchronous"), (["mutex", "X"], "a letter first"),
                         (["mutex", "x" * 41], "up to 40"), (["mutex", "x-"], "expected a name"), (["mutex"], "PROBLEM and NAME"),
                         (["mutex", "other", "--directory", "/nowhere"], "/nowhere/other.c")):

@@ -145,12 +145,15 @@ static FILE *create(const char *path, unsigned mode)
     return out;
 }
 
+/* Half a file is none. */
 static int close_file(FILE *out, const char *path)
 {
     const bool failed = ferror(out);
-    if (fclose(out) || failed)
-        return command_refuse("new: %s: %s", path, strerror(errno));
-    return EXIT_HELD;
+    if (!fclose(out) && !failed)
+        return EXIT_HELD;
+    command_refuse("new: %s: %s", path, strerror(errno));
+    unlink(path);
+    return EXIT_UNKNOWN;
 }
 
 static int write_source(const struct request *request, const char *path, const char *headers)
@@ -222,8 +225,11 @@ int command_new(int argc, char **argv)
     if (access(test, F_OK) == 0)
         return command_refuse("new: %s: File exists; expected a file that can be made", test);
     code = write_source(&request, source, headers);
-    if (code == EXIT_HELD)
+    if (code == EXIT_HELD) {
         code = write_test(&request, test, headers);
+        if (code != EXIT_HELD)
+            unlink(source);
+    }
     if (code == EXIT_HELD)
         printf("%s: an algorithm to begin with\n%s: compiles and tries it; run it now, and after each change\n", source,
                test);
