@@ -161,6 +161,7 @@ MUTANTS = {
 }
 
 REFUSED = [
+    ("central -n 3 --property agreement", "central is not judged by it; expected exclusion"),
     ("", "check: expected an algorithm"),
     ("bully ring-list", "ring-list: expected one algorithm at a time"),
     ("nobody", "nobody: no such algorithm"),
@@ -509,6 +510,20 @@ def check_both_wrong(directory):
         check_found(f"both wrong, {wanted}", [str(target), "-n", "2", "--property", wanted], wanted, 5, directory)
 
 
+def check_disclaimed():
+    """What an algorithm does not claim is not held because nobody looked."""
+    for words, verdict, status in (("maekawa-plain -n 3 --property no-deadlock", "unfinished", 2),
+                                   ("maekawa-plain -n 3 --property every-request", "violated", 1),
+                                   ("maekawa-plain -n 3 --property exclusion", "held", 0),
+                                   ("central -n 3 --property invariant", "held", 0)):
+        done = run([*words.split(), "--json"])
+        told = json.loads(done.stdout)
+        asked = [row for row in told["properties"] if row["name"] == words.split()[-1]]
+        expect(f"check {words}: {verdict}", (told["verdict"], done.returncode, len(asked)) == (verdict, status, 1), done.stdout)
+        expect(f"check {words}: nothing else", all(row["detail"] == "not asked for" for row in told["properties"]
+                                                   if row not in asked), done.stdout)
+
+
 def check_beginning(directory):
     """If a node cannot begin, the check says why and ends."""
     source = mutants.SOURCE / "src" / "algorithm" / "mutex" / "ricart_agrawala.c"
@@ -640,6 +655,7 @@ def main(words):
         check_progress()
         check_arrangements(directory)
         check_refused(directory)
+        check_disclaimed()
         check_all_found(directory, FOUND[1::2] if brief else FOUND)
         check_outside()
         check_depth_first(directory)

@@ -104,8 +104,10 @@ static void list_finding(struct check *check, enum cv_property_number property)
         finding->verdict = CV_DISCLAIMED;
     else if (violated || !check->result->complete)
         finding->verdict = CV_UNFINISHED;
-    if (setting->options.property && strcmp(setting->options.property, row->name) != 0)
+    if (setting->options.property && strcmp(setting->options.property, row->name) != 0) {
         finding->verdict = CV_UNFINISHED;
+        snprintf(finding->detail, sizeof finding->detail, "not asked for");
+    }
     if (property == CV_PROPERTY_LIKE_SYNCHRONOUS && finding->verdict == CV_HELD && is_random(setting->scenario)) {
         finding->verdict = CV_DISCLAIMED;
         snprintf(finding->detail, sizeof finding->detail, "the app makes random choices");
@@ -124,10 +126,41 @@ static bool is_judged(const struct setting *setting, const struct cv_property *r
            (setting->scenario->app && row->problem == CV_ELECTION && setting->claims & CV_AGREEMENT);
 }
 
+/* A property that nothing here is judged by must not be reported as held. */
+static int refuse_foreign(const struct setting *setting, struct cv_complaint *complaint)
+{
+    const char *asked = setting->options.property;
+    char judged[256] = "";
+    /* Any algorithm may assert something; a name of no property at all asks for a search that finds nothing. */
+    if (!asked || strcmp(asked, cv_property(CV_PROPERTY_INVARIANT)->name) == 0 || !cv_property_is_checked(asked))
+        return 0;
+    for (uint32_t i = 0; i < CV_PROPERTY_COUNT; i++) {
+        const struct cv_property *row = cv_property((enum cv_property_number)i);
+        if (!row->checked || !is_judged(setting, row))
+            continue;
+        if (strcmp(asked, row->name) == 0)
+            return 0;
+        const size_t used = strlen(judged);
+        snprintf(judged + used, sizeof judged - used, "%s, ", row->name);
+    }
+    return cv_complain(complaint, "--property %s: %s is not judged by it; expected %sor invariant", asked,
+                       setting->algorithm->name, judged);
+}
+
+/* Nothing was found, but was anything looked for? What an algorithm disclaims is judged only in part. */
+static bool claims_what_was_asked(const struct cv_judgement *judgement, const char *asked)
+{
+    for (uint32_t i = 0; asked && i < judgement->finding_count; i++)
+        if (strcmp(judgement->findings[i].name, asked) == 0)
+            return judgement->findings[i].verdict != CV_DISCLAIMED;
+    return true;
+}
+
 static void list_findings(struct check *check)
 {
     struct cv_judgement *judgement = &check->result->judgement;
-    const struct cv_algorithm *algorithm = check->model->setting.algorithm;
+    const struct setting *setting = &check->model->setting;
+    const struct cv_algorithm *algorithm = setting->algorithm;
     for (uint32_t i = 0; i < CV_PROPERTY_COUNT; i++) {
         const struct cv_property *row = cv_property((enum cv_property_number)i);
         if (row->checked && is_judged(&check->model->setting, row))
@@ -135,14 +168,19 @@ static void list_findings(struct check *check)
     }
     const bool asserted = check->finding.verdict == CV_VIOLATED &&
                           strcmp(check->finding.name, cv_property(CV_PROPERTY_INVARIANT)->name) == 0;
-    if (algorithm->invariant || asserted)
+    const bool asked =
+        setting->options.property && strcmp(setting->options.property, cv_property(CV_PROPERTY_INVARIANT)->name) == 0;
+    if (algorithm->invariant || asserted || asked)
         list_finding(check, CV_PROPERTY_INVARIANT);
-    const bool broken = check->result->broken_promise && !check->model->setting.options.property;
+    const bool broken = check->result->broken_promise && !setting->options.property;
     if (broken)
         memcpy(cv_find(judgement, CV_PROPERTY_PROMISES, CV_VIOLATED)->detail, check->result->promise,
                sizeof check->result->promise);
+    const bool claimed = claims_what_was_asked(judgement, setting->options.property);
+    if (!claimed && !check->result->stopped)
+        check->result->stopped = "the algorithm does not claim that";
     judgement->verdict = check->finding.verdict == CV_VIOLATED || broken ? CV_VIOLATED
-                         : check->result->complete                       ? CV_HELD
+                         : check->result->complete && claimed            ? CV_HELD
                                                                          : CV_UNFINISHED;
 }
 
@@ -185,6 +223,8 @@ static int search(struct check *check, const struct cv_scenario *scenario, const
     now.symmetry &= !now.delay;
     for (;;) {
         int error = model_init(check->model, scenario, &now);
+        if (!error)
+            error = refuse_foreign(&check->model->setting, &check->result->complaint);
         if (!error)
             error = counter_test_register(check->model);
         const bool ordered = check->model->setting.ordered;
@@ -256,7 +296,7 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
         list_findings(&check);
     } else {
         search_free(&check.search);
-        if (error == CV_EINPUT)
+        if (error == CV_EINPUT && !*result->complaint.text)
             cv_complain(&result->complaint, "%s: a node cannot begin: %s", scenario->algorithm->name,
                         check.model->begin_failure);
     }
