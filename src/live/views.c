@@ -105,20 +105,65 @@ static void freeze(void *context)
     end_view(context, member->static_views.promised_to == member->roster.me);
 }
 
+/*
+ * A promise in HOLDING and HELD: nine numbers, then a number that has the lengths of the client's name and of the
+ * value, each one higher, so that 0 means that there is none, then their bytes.
+ */
+enum { PROMISE_NUMBERS = 10, VALUE_SHIFT = 32 };
+
+#define TEXT_BYTES (CV_CLIENT_NAME_BYTES + CV_VALUE_BYTES)
+
+static uint64_t length_of(const struct cv_kept_text *text)
+{
+    return text ? (uint64_t)text->length + 1 : 0;
+}
+
 /* Sends HOLDING or HELD for a promise. */
 static void send_promise(struct cv_member *member, cv_node to, enum cv_view_message kind, uint64_t epoch,
                          const struct cv_instance *instance, const struct cv_promise *promise)
 {
-    const uint64_t body[] = {PROMISED + (uint64_t)promise->keeper,
-                             promise->entry,
-                             promise->generation,
-                             promise->fence,
-                             promise->ttl_ms,
-                             promise->digest[0],
-                             promise->digest[1],
-                             promise->origin,
-                             promise->owner};
-    send_numbers(member, to, kind, epoch, instance, body, sizeof body / sizeof *body);
+    const struct cv_text client = cv_kept(promise->client), value = cv_kept(promise->value);
+    uint64_t body[PROMISE_NUMBERS + TEXT_BYTES / 8 + 1] = {
+        PROMISED + (uint64_t)promise->keeper,
+        promise->entry,
+        promise->generation,
+        promise->fence,
+        promise->ttl_ms,
+        promise->digest[0],
+        promise->digest[1],
+        promise->origin,
+        promise->owner,
+        length_of(promise->client) | length_of(promise->value) << VALUE_SHIFT,
+    };
+    char *texts = (char *)&body[PROMISE_NUMBERS];
+    if (client.length)
+        memcpy(texts, client.start, client.length);
+    if (value.length)
+        memcpy(texts + client.length, value.start, value.length);
+    send_numbers(member, to, kind, epoch, instance, body,
+                 PROMISE_NUMBERS + (uint32_t)(client.length + value.length + 7) / 8);
+}
+
+/* Reads the texts of a promise, which become its own. Texts that are too long, or not all there, are left out. */
+static void read_texts(const struct cv_frame *frame, struct cv_promise *promise)
+{
+    const uint64_t lengths = cv_frame_number(frame, PROMISE_NUMBERS - 1);
+    const uint64_t client = lengths & UINT32_MAX, value = lengths >> VALUE_SHIFT;
+    const size_t client_bytes = client ? client - 1 : 0, value_bytes = value ? value - 1 : 0;
+    const char *texts = (const char *)frame->body + (size_t)PROMISE_NUMBERS * 8;
+    if (client_bytes > CV_CLIENT_NAME_BYTES || value_bytes > CV_VALUE_BYTES ||
+        (size_t)frame->words * 4 < (size_t)PROMISE_NUMBERS * 8 + client_bytes + value_bytes)
+        return;
+    if (client && cv_is_client_name((struct cv_text){texts, client_bytes}))
+        promise->client = cv_keep_text((struct cv_text){texts, client_bytes});
+    if (value)
+        promise->value = cv_keep_text((struct cv_text){texts + client_bytes, value_bytes});
+}
+
+static void drop_texts(struct cv_promise *promise)
+{
+    cv_drop_text(&promise->client);
+    cv_drop_text(&promise->value);
 }
 
 /* A time that a member tells: none that it can mean is longer. */
@@ -177,20 +222,26 @@ static void on_holding(struct cv_member *member, struct cv_instance *instance, c
                        const struct cv_frame *frame)
 {
     const uint64_t how = cv_frame_number(frame, 0);
-    const struct cv_promise promise = read_promise(frame);
-    if (how <= INSIDE)
+    struct cv_promise promise = read_promise(frame);
+    if (how <= INSIDE) {
         find_holder(instance, from, how, cv_frame_number(frame, 1), cv_frame_number(frame, 2));
-    else if (how >= PROMISED && how - PROMISED < member->roster.count)
+    } else if (how >= PROMISED && how - PROMISED < member->roster.count) {
+        read_texts(frame, &promise);
         view_promises_add(member, instance, from, &promise);
+        drop_texts(&promise);
+    }
 }
 
 /* Takes in a hold as the node that prepared the view has decided it. */
 static void on_held(const struct cv_member *member, struct cv_instance *instance, const struct cv_frame *frame)
 {
     const uint64_t holder = cv_frame_number(frame, 0);
-    const struct cv_promise promise = read_promise(frame);
-    if (holder >= PROMISED && holder - PROMISED < member->roster.count)
+    struct cv_promise promise = read_promise(frame);
+    if (holder >= PROMISED && holder - PROMISED < member->roster.count) {
+        read_texts(frame, &promise);
         cv_promise_put(&instance->told, &promise);
+        drop_texts(&promise);
+    }
     if (holder >= member->roster.count)
         return;
     instance->holder = (cv_node)holder;

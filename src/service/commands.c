@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "service/access.h"
+#include "service/connection_commands.h"
 #include "service/info.h"
 #include "service/listing.h"
 #include "service/membership.h"
@@ -76,6 +77,7 @@ struct lock_options {
     uint64_t wait_ms, ttl_ms;
     uint64_t digest[2]; /* of the secret */
     int64_t priority;
+    struct cv_text value; /* starts at NULL: none */
     bool waits_for_ever, shared, deadline;
 };
 
@@ -86,6 +88,27 @@ static bool is_ttl(struct session *session, struct cv_text text, uint64_t *ttl_m
     if (!*ttl_ms)
         cv_resp_error(&session->out, "ERR TTL '0': expected at least 1 millisecond");
     return *ttl_ms;
+}
+
+static bool is_value(struct session *session, words command, uint32_t which, struct cv_text *value)
+{
+    if (which >= command->count)
+        cv_resp_error(&session->out, "ERR VALUE: expected a value of at most %u bytes after it", CV_VALUE_BYTES);
+    else if (command->word[which].length > CV_VALUE_BYTES)
+        cv_resp_error(&session->out, "TOOBIG VALUE of %zu bytes, expected at most %u", command->word[which].length,
+                      CV_VALUE_BYTES);
+    else
+        *value = command->word[which];
+    return value->start;
+}
+
+/* A session has one value at a time: of what it waits for. False: no memory. */
+static bool keep_value(struct session *session, struct cv_text value)
+{
+    cv_drop_text(&session->wait.value);
+    if (value.start && !(session->wait.value = cv_keep_text(value)))
+        cv_resp_error(&session->out, OUT_OF_MEMORY);
+    return !value.start || session->wait.value;
 }
 
 /* Only the digest of a secret is kept and told to other members: nobody can find out the secret from it. */
@@ -125,11 +148,13 @@ static bool read_options(struct session *session, words command, bool leads, str
         } else if (leads && cv_resp_is(option, "PRIORITY")) {
             good = is_priority(session, value, &options->priority);
             i++;
+        } else if (leads && cv_resp_is(option, "VALUE")) {
+            good = is_value(session, command, ++i, &options->value);
         } else if (!leads && cv_resp_is(option, "SHARED")) {
             options->shared = true;
         } else {
             cv_resp_error(&session->out, "ERR '%s': expected %s, WAIT ms, TTL ms, SECRET secret or DEADLINE",
-                          brief(option).text, leads ? "PRIORITY number" : "SHARED");
+                          brief(option).text, leads ? "PRIORITY number, VALUE value" : "SHARED");
             return false;
         }
         if (!good)
@@ -196,6 +221,8 @@ static void queue_up(struct session *session, words command, enum cv_subject sub
         cv_resp_error(&session->out, "LOADING the node is not in a view yet");
         return;
     }
+    if (!keep_value(session, options.value))
+        return;
     wait->ttl_ms = options.ttl_ms;
     wait->shared = options.shared;
     wait->tries = tries;
@@ -271,6 +298,7 @@ void command_claim(struct session *session, struct cv_text name, const struct pe
     }
     *wait = (struct waiter){.alarm = wait->alarm,
                             .session = session,
+                            .value = wait->value,
                             .ttl_ms = order->ttl_ms,
                             .priority = INT64_MAX, /* before clients that claim nothing */
                             .digest = {order->digest[0], order->digest[1]},
@@ -287,6 +315,7 @@ void command_claim(struct session *session, struct cv_text name, const struct pe
  */
 static bool read_order(struct session *session, words command, struct peer_request_order *order)
 {
+    cv_drop_text(&session->wait.value);
     if (!is_name(session, command->word[1]) || !is_fence(session, command->word[2], &order->fence))
         return false;
     for (uint32_t i = 3; i < command->count; i++) {
@@ -303,15 +332,28 @@ static bool read_order(struct session *session, words command, struct peer_reque
             order->shared = true;
         } else if (order->renews && cv_resp_is(option, "LEADER")) {
             order->kinds &= HOLD_LEADER;
+        } else if (order->renews && cv_resp_is(option, "VALUE")) {
+            struct cv_text kept = {NULL, 0};
+            good = is_value(session, command, ++i, &kept) && keep_value(session, kept);
         } else {
             cv_resp_error(&session->out, "ERR '%s': expected SECRET secret%s", brief(option).text,
-                          order->renews ? ", TTL ms, SHARED or LEADER" : "");
+                          order->renews ? ", TTL ms, SHARED, LEADER or VALUE value" : "");
             return false;
         }
         if (!good)
             return false;
     }
     return true;
+}
+
+/* What the session may hold of that name: enum hold_kinds. If nothing, it is told so. */
+static uint64_t kinds_allowed(struct session *session, struct cv_text name)
+{
+    const uint64_t lock = cv_acl_allows(session->acl, CV_MAY_LOCK, name) ? HOLD_LOCK : 0;
+    const uint64_t leader = cv_acl_allows(session->acl, CV_MAY_ELECT, name) ? HOLD_LEADER : 0;
+    if (!(lock | leader))
+        access_allowed(session, CV_MAY_LOCK, name); /* the session is told */
+    return lock | leader;
 }
 
 static void run_unlock(struct session *session, words command)
@@ -323,12 +365,8 @@ static void run_unlock(struct session *session, words command)
 
 static void run_renew(struct session *session, words command)
 {
-    struct peer_request_order order = {.renews = true};
-    if (cv_acl_allows(session->acl, CV_MAY_LOCK, command->word[1]))
-        order.kinds |= HOLD_LOCK;
-    if (cv_acl_allows(session->acl, CV_MAY_ELECT, command->word[1]))
-        order.kinds |= HOLD_LEADER;
-    if ((order.kinds || access_allowed(session, CV_MAY_LOCK, command->word[1])) && read_order(session, command, &order))
+    struct peer_request_order order = {.renews = true, .kinds = kinds_allowed(session, command->word[1])};
+    if (order.kinds && read_order(session, command, &order))
         peer_request_run(session, command->word[1], &order);
 }
 
@@ -415,6 +453,21 @@ static void run_unobserve(struct session *session, words command)
     cv_resp_integer(&session->out, (int64_t)ended);
 }
 
+/* ---- WAITERS, ASKBACK ---- */
+
+static void run_waiters(struct session *session, words command)
+{
+    if (is_name(session, command->word[1]))
+        listing_waiters(session, command->word[1]);
+}
+
+static void run_ask_back(struct session *session, words command)
+{
+    const uint64_t kinds = kinds_allowed(session, command->word[1]);
+    if (kinds && is_name(session, command->word[1]))
+        listing_ask_back(session, command->word[1], kinds);
+}
+
 /* ---- STEPDOWN ---- */
 
 /* [id]: asks for another coordinator. VIEW shows whether there is one. */
@@ -444,87 +497,6 @@ static void run_step_down(struct session *session, words command)
         cv_resp_error(&session->out, "NOQUORUM no other member can take over now");
 }
 
-/* ---- the connection itself ---- */
-
-static void run_ping(struct session *session, words command)
-{
-    if (command->count > 1)
-        cv_resp_bulk(&session->out, command->word[1]);
-    else
-        cv_resp_status(&session->out, "PONG");
-}
-
-/* HELLO version [AUTH name secret] [SETNAME name] */
-static bool hello_options(struct session *session, words command)
-{
-    for (uint32_t i = 2; i < command->count; i++) {
-        if (cv_resp_is(command->word[i], "AUTH") && i + 2 < command->count) {
-            if (!access_prove(session, command->word[i + 1], command->word[i + 2]))
-                return false;
-            i += 2;
-        } else if (cv_resp_is(command->word[i], "SETNAME") && i + 1 < command->count) {
-            i++;
-        } else {
-            cv_resp_error(&session->out, "ERR '%s': expected AUTH name secret or SETNAME name",
-                          brief(command->word[i]).text);
-            return false;
-        }
-    }
-    return true;
-}
-
-static void run_hello(struct session *session, words command)
-{
-    struct cv_resp_writer *out = &session->out;
-    const struct cv_algorithm_host *host = session->service->host;
-    if (command->count > 1) {
-        uint64_t protocol;
-        if (!cv_parse_number(command->word[1], 9, &protocol) || protocol < 2 || protocol > 3) {
-            cv_resp_error(out, "NOPROTO unsupported protocol version '%s': expected 2 or 3",
-                          brief(command->word[1]).text);
-            return;
-        }
-        if (!hello_options(session, command))
-            return;
-        out->protocol = (uint32_t)protocol;
-    }
-    cv_resp_map(out, 6);
-    cv_resp_word(out, "server");
-    cv_resp_word(out, "conclave");
-    cv_resp_word(out, "version");
-    cv_resp_word(out, CONCLAVE_VERSION);
-    cv_resp_word(out, "proto");
-    cv_resp_integer(out, out->protocol);
-    cv_resp_word(out, "id");
-    cv_resp_integer(out, host->roster->ids[host->roster->me]);
-    cv_resp_word(out, "mode");
-    cv_resp_word(out, cv_member_mode(session->service->member));
-    cv_resp_word(out, "epoch");
-    cv_resp_integer(out, (int64_t)host->view.epoch);
-}
-
-static void run_quit(struct session *session, words command)
-{
-    (void)command;
-    cv_resp_status(&session->out, "OK");
-    session->leaving = true;
-}
-
-/* Clients of Redis send this when they connect. */
-static void run_command(struct session *session, words command)
-{
-    (void)command;
-    cv_resp_array(&session->out, 0);
-}
-
-static void run_client(struct session *session, words command)
-{
-    if (command->count > 1 && cv_resp_is(command->word[1], "ID"))
-        cv_resp_integer(&session->out, (int64_t)session->number);
-    else
-        cv_resp_status(&session->out, "OK");
-}
-
 /* ---- the table ---- */
 
 enum { NO_LIMIT = CV_RESP_WORDS };
@@ -539,13 +511,15 @@ static const struct {
 } commands[] = {
     {"LOCK", 2, 10, run_lock, false, CV_MAY_LOCK, false},
     {"UNLOCK", 3, 5, run_unlock, false, CV_MAY_LOCK, false},
-    {"RENEW", 3, 9, run_renew, false, CV_MAY_TALK, false},
-    {"CAMPAIGN", 2, 11, run_campaign, false, CV_MAY_ELECT, false},
+    {"RENEW", 3, 11, run_renew, false, CV_MAY_TALK, false},
+    {"CAMPAIGN", 2, 13, run_campaign, false, CV_MAY_ELECT, false},
     {"RESIGN", 2, 5, run_resign, false, CV_MAY_ELECT, false},
     {"LEADER", 2, 2, run_leader, false, CV_MAY_OBSERVE, true},
     {"OBSERVE", 2, 2, run_observe, true, CV_MAY_OBSERVE, false},
     {"UNOBSERVE", 1, 2, run_unobserve, true, CV_MAY_TALK, false},
-    {"LOCKS", 1, 2, listing_begin, false, CV_MAY_TALK, true},
+    {"LOCKS", 1, 3, listing_locks, false, CV_MAY_TALK, true},
+    {"WAITERS", 2, 2, run_waiters, false, CV_MAY_OBSERVE, true},
+    {"ASKBACK", 2, 2, run_ask_back, false, CV_MAY_TALK, false},
     {"VIEW", 1, 1, info_run_view, false, CV_MAY_ADMIN, true},
     {"INFO", 1, 2, info_run_info, false, CV_MAY_ADMIN, true},
     {"STEPDOWN", 1, 2, run_step_down, false, CV_MAY_ADMIN, false},
@@ -553,13 +527,13 @@ static const struct {
     {"REPLACE", 2, 2, membership_replace, false, CV_MAY_ADMIN, false},
     {"JOIN", 3, 8, membership_join, false, CV_MAY_ADMIN, false},
     {"LEAVE", 1, 2, membership_leave, false, CV_MAY_ADMIN, false},
-    {"PING", 1, 2, run_ping, true, CV_MAY_TALK, true},
-    {"HELLO", 1, 7, run_hello, false, CV_MAY_TALK, true},
+    {"PING", 1, 2, connection_ping, true, CV_MAY_TALK, true},
+    {"HELLO", 1, 7, connection_hello, false, CV_MAY_TALK, true},
     {"AUTH", 2, 3, access_auth, false, CV_MAY_TALK, false},
     {"ACL", 2, 2, access_acl, false, CV_MAY_TALK, true},
-    {"QUIT", 1, 1, run_quit, true, CV_MAY_TALK, true},
-    {"COMMAND", 1, NO_LIMIT, run_command, false, CV_MAY_TALK, true},
-    {"CLIENT", 1, NO_LIMIT, run_client, false, CV_MAY_TALK, true},
+    {"QUIT", 1, 1, connection_quit, true, CV_MAY_TALK, true},
+    {"COMMAND", 1, NO_LIMIT, connection_command, false, CV_MAY_TALK, true},
+    {"CLIENT", 1, NO_LIMIT, connection_client, false, CV_MAY_TALK, true},
 };
 
 void commands_run(struct session *session, words command)

@@ -29,38 +29,12 @@ void info_write_leader(struct session *session, const struct lock *lock)
         cv_resp_nil(out);
         return;
     }
-    cv_resp_array(out, 3);
+    cv_resp_array(out, lock->leader.value ? 4 : 3);
     info_write_session(out, lock->leader.id, lock->leader.session);
     cv_resp_integer(out, (int64_t)lock->leader.fence);
     cv_resp_integer(out, lock->leader.id);
-}
-
-/* ---- LOCKS ---- */
-
-void info_write_lock(struct cv_resp_writer *out, const struct lock *lock)
-{
-    const struct cv_instance *instance = lock->instance;
-    const struct lock_hold *hold = lock->holds;
-    cv_resp_map(out, 8);
-    cv_resp_word(out, "name");
-    cv_resp_bulk(out, cv_instance_name(instance));
-    cv_resp_word(out, "kind");
-    cv_resp_word(out, instance->subject == CV_SUBJECT_LEADER ? "election" : "lock");
-    cv_resp_word(out, "algorithm");
-    cv_resp_word(out, (lock->elects && lock->election ? lock->election : instance)->policy->algorithm->name);
-    cv_resp_word(out, "holder");
-    if (hold)
-        info_write_session(out, hold->origin, hold->owner);
-    else
-        cv_resp_nil(out);
-    cv_resp_word(out, "fence");
-    cv_resp_integer(out, hold ? (int64_t)hold->fence : 0);
-    cv_resp_word(out, "held_ms");
-    cv_resp_integer(out, hold ? (int64_t)(cv_loop_coarse_ms(lock->service->loop) - hold->since_ms) : 0);
-    cv_resp_word(out, "waiters");
-    cv_resp_integer(out, (int64_t)lock->waiting);
-    cv_resp_word(out, "shared");
-    cv_resp_integer(out, hold && hold->shared ? (int64_t)lock->holding : 0);
+    if (lock->leader.value)
+        cv_resp_bulk(out, cv_kept(lock->leader.value));
 }
 
 /* ---- VIEW ---- */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the node shows of itself: VIEW, INFO, an item of LOCKS, and who leads. */
+/* What the node shows of itself: VIEW, INFO, and who leads. */
 #ifndef CONCLAVE_SERVICE_INFO_H
 #define CONCLAVE_SERVICE_INFO_H
 
@@ -11,9 +11,7 @@ void info_write_session(struct cv_resp_writer *out, cv_id node, uint64_t session
 const char *info_member_state(const struct cv_member *member, cv_node node);
 /* When it last heard of it, -1: never. */
 int64_t info_last_heard_ms(const struct cv_member *member, cv_node node);
-/* An item of LOCKS. */
-void info_write_lock(struct cv_resp_writer *out, const struct lock *lock);
-/* The name, fence and node of the leader; nil if there is none. `lock` may be NULL. */
+/* The leader's session, fence and node, and its value if it has one; nil if there is no leader. `lock` may be NULL. */
 void info_write_leader(struct session *session, const struct lock *lock);
 void info_run_view(struct session *session, const struct cv_resp_command *command);
 void info_run_info(struct session *session, const struct cv_resp_command *command);

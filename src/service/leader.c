@@ -11,22 +11,29 @@ static cv_set tell_all(const struct lock *lock, const struct leader *leader)
                      (struct peer_notice){.kind = leader->leads ? PEER_NOTICE_LEADS : PEER_NOTICE_LED,
                                           .fence = leader->fence,
                                           .session = leader->session,
-                                          .origin = leader->id});
+                                          .origin = leader->id,
+                                          .value = cv_kept(leader->value)});
 }
 
 /* Takes over the news if it is later than what is known: its fence tells. */
 static void learn(struct lock *lock, const struct leader *leader)
 {
-    const struct leader *known = &lock->leader;
+    struct leader *known = &lock->leader;
     if (leader->fence < known->fence || (leader->fence == known->fence && leader->leads >= known->leads))
         return;
-    lock->leader = *leader;
+    cv_share_text(leader->value);
+    cv_drop_text(&known->value);
+    *known = *leader;
     session_tell_observers(lock);
 }
 
 void leader_announce(struct lock *lock, const struct lock_hold *hold, bool leads)
 {
-    const struct leader leader = {.id = hold->origin, .leads = leads, .session = hold->owner, .fence = hold->fence};
+    const struct leader leader = {.id = hold->origin,
+                                  .leads = leads,
+                                  .session = hold->owner,
+                                  .fence = hold->fence,
+                                  .value = leads ? hold->value : NULL};
     if (lock->instance->subject != CV_SUBJECT_LEADER || hold->confirming)
         return;
     learn(lock, &leader);
@@ -34,15 +41,19 @@ void leader_announce(struct lock *lock, const struct lock_hold *hold, bool leads
     lock->unaware = leads ? 0 : told;
 }
 
+/* Without memory for the value its leader is known without it. */
 void leader_hear_change(struct cv_service *service, const struct peer_notice *notice)
 {
-    const struct leader leader = {.id = (cv_id)notice->origin,
-                                  .leads = notice->kind == PEER_NOTICE_LEADS,
-                                  .session = notice->session,
-                                  .fence = notice->fence};
+    struct leader leader = {.id = (cv_id)notice->origin,
+                            .leads = notice->kind == PEER_NOTICE_LEADS,
+                            .session = notice->session,
+                            .fence = notice->fence};
     struct lock *lock = lock_open(service, CV_SUBJECT_LEADER, notice->name);
+    if (lock && notice->value.start)
+        leader.value = cv_keep_text(notice->value);
     if (lock)
         learn(lock, &leader);
+    cv_drop_text(&leader.value);
     if (!leader.leads)
         peer_notice_send(
             service, notice->from,
@@ -58,6 +69,11 @@ void leader_hear_known(struct cv_service *service, const struct peer_notice *not
     lock->unaware &= ~cv_set_of(notice->from);
     if (!lock->unaware)
         lock_serve(lock);
+}
+
+void leader_forget(struct lock *lock)
+{
+    cv_drop_text(&lock->leader.value);
 }
 
 /* New members have not heard who leads. And a notice that was on its way when the last view ended may be lost. */

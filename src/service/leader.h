@@ -8,6 +8,7 @@
 #ifndef CONCLAVE_SERVICE_LEADER_H
 #define CONCLAVE_SERVICE_LEADER_H
 
+#include "core/kept_text.h"
 #include "service/peer_notice.h"
 
 struct lock_hold;
@@ -19,12 +20,15 @@ struct leader {
     bool leads;       /* it still does */
     uint64_t session; /* of that node */
     uint64_t fence;
+    struct cv_kept_text *value; /* that it publishes, or NULL */
 };
 
 /* A client of this node leads from now on, or does not any more. */
 void leader_announce(struct lock *lock, const struct lock_hold *hold, bool leads);
 /* A view has begun. */
 void leader_resume(struct lock *lock);
+/* The name is gone. */
+void leader_forget(struct lock *lock);
 
 /* A client of another member leads, or leads no more. */
 void leader_hear_change(struct cv_service *service, const struct peer_notice *notice);

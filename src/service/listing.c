@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * LOCKS: an answer that may have a hundred thousand items. A chore of the loop makes it, a part in each turn, and sends
- * it when it is complete, since it begins with the number of its items. Names come and go meanwhile. The host keeps
- * them in an array and moves the last one into the place of one that goes. If that place has been looked at and the
- * last one has not, the last one is looked at right then. So each name that is there all the time is listed exactly
- * once.
+ * A chore of the loop makes the answer, a part in each turn, and sends it when it is complete, since it begins with the
+ * number of its items. Names come and go meanwhile. The host keeps them in an array and moves the last one into the
+ * place of one that goes. If that place has been looked at and the last one has not, the last one is looked at right
+ * then. So each name of this node that is there all the time is listed exactly once.
  *
  *     host->all   | looked at         | not yet              |
  *                          ^ goes      ^ cursor             ^ takes its place
@@ -15,36 +14,21 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "core/glob.h"
 #include "live/net/stream.h"
-#include "service/info.h"
+#include "service/ask_back.h"
+#include "service/listing_pages.h"
 
 #define PART_BYTES ((size_t)64 << 10)
 #define PARTS_EACH_TURN 4u
-#define STARTED 4u          /* at the same time */
-#define NAMES_EACH_TIME 16u /* that are looked at between two readings of the clock */
+#define STARTED 4u                 /* at the same time */
+#define NAMES_EACH_TIME 16u        /* that are looked at between two readings of the clock */
+#define RUNS (2u * CV_MAX_MEMBERS) /* of clients that wait: for each node those of a lock, and those of an election */
 
 /* A piece of the answer, in pages of its own. The heap would give all pages back at once, which takes long. */
 struct listing_part {
     struct listing_part *next;
     size_t length;
     char bytes[];
-};
-
-struct listing {
-    struct cv_chore chore;
-    struct session *session;
-    struct listing *next, *previous; /* in the list of all that are being made or sent */
-    size_t cursor;                   /* names before it have been looked at */
-    uint64_t count;                  /* items so far */
-    size_t bytes;                    /* of all parts */
-    struct cv_resp_writer out;       /* the newest part */
-    struct listing_part *first, **end;
-    bool started;                     /* it has begun to look at names; until then others come first */
-    bool whole;                       /* all names have been looked at: it may be sent */
-    bool begun;                       /* some of it has been sent */
-    bool failed;                      /* it is too long, or too many answers are being made */
-    struct cv_glob_prepared *pattern; /* only names that match; NULL: all names */
 };
 
 /* ---- parts ---- */
@@ -113,25 +97,58 @@ static void end_part(struct listing *listing)
     listing->out.length = 0;
 }
 
-/* ---- names ---- */
+/* ---- items ---- */
 
-/*
- * Lists a name that is held or waited for here, if the session may observe it. The rights are asked first, so that no
- * pattern is matched against names that the session may not even see.
- */
-static void look_at(struct listing *listing, const struct cv_instance *instance)
+static void add_waiter(struct listing *listing, cv_id node, const struct listed *item)
 {
-    const struct lock *lock = instance->user;
-    const struct cv_text name = cv_instance_name(instance);
-    if (!lock || !(lock->first || lock->holds) || !cv_acl_allows(listing->session->acl, CV_MAY_OBSERVE, name))
+    if (listing->waiter_count == listing->waiter_room) {
+        const size_t room = listing->waiter_room ? 2 * listing->waiter_room : 16;
+        struct listing_waiter *waiters = realloc(listing->waiters, room * sizeof *waiters);
+        listing->failed |= !waiters;
+        if (!waiters)
+            return;
+        listing->waiters = waiters;
+        listing->waiter_room = room;
+    }
+    struct listing_waiter *it = &listing->waiters[listing->waiter_count++];
+    it->node = node;
+    it->item = *item;
+    it->client_length = item->client.length;
+    if (item->client.length)
+        memcpy(it->client, item->client.start, item->client.length);
+}
+
+/* The rights are asked first, so that no pattern is matched against names that the session may not even see. */
+void listing_add(struct listing *listing, cv_id node, const struct listed *item)
+{
+    if (listing->kind == LISTING_WAITERS_OF) {
+        add_waiter(listing, node, item);
         return;
-    if (listing->pattern && !cv_glob_fits(listing->pattern, name))
+    }
+    if (!cv_acl_allows(listing->session->acl, CV_MAY_OBSERVE, item->name) ||
+        (listing->pattern && !cv_glob_fits(listing->pattern, item->name)))
         return;
-    info_write_lock(&listing->out, lock);
+    listed_write_lock(&listing->out, item, node);
     listing->count++;
     listing->failed |= listing->out.full;
     if (listing->out.length >= PART_BYTES)
         end_part(listing);
+}
+
+static cv_id my_id(const struct listing *listing)
+{
+    const struct cv_roster *roster = listing->session->service->host->roster;
+    return roster->ids[roster->me];
+}
+
+/* Lists a name that is held or waited for here. */
+static void look_at(struct listing *listing, const struct cv_instance *instance)
+{
+    const struct lock *lock = instance->user;
+    if (!lock || !(lock->first || lock->holds))
+        return;
+    const struct listed item = listed_lock(lock);
+    listing_add(listing, my_id(listing), &item);
 }
 
 void listing_moved(struct cv_service *service, const struct cv_instance *gone)
@@ -139,7 +156,7 @@ void listing_moved(struct cv_service *service, const struct cv_instance *gone)
     const struct cv_algorithm_host *host = service->host;
     const size_t last = host->count; /* the former place of the one that has taken its place */
     for (struct listing *it = service->listings; it; it = it->next) {
-        if (it->whole || gone->place >= it->cursor)
+        if (it->walked || gone->place >= it->cursor)
             continue;
         if (last >= it->cursor && gone->place < last)
             look_at(it, host->all[gone->place]);
@@ -150,7 +167,7 @@ void listing_moved(struct cv_service *service, const struct cv_instance *gone)
 
 /* ---- its life ---- */
 
-/* Only a few answers are made at a time, so that there is enough memory to complete each. */
+/* Only a few nodes' names are walked through at a time, so that there is enough memory to complete each answer. */
 static void start_next(struct cv_service *service)
 {
     struct listing *oldest = NULL;
@@ -164,21 +181,116 @@ static void start_next(struct cv_service *service)
     cv_loop_defer(service->loop, &oldest->chore);
 }
 
-static void stop(struct listing *listing)
+/* This node's part is done, or not wanted any more. */
+static void stop_walking(struct listing *listing)
 {
     struct cv_service *service = listing->session->service;
-    const bool frees_a_place = listing->started && !listing->whole;
-    listing->started = listing->whole = true;
+    const bool frees_a_place = listing->started && !listing->walked;
+    listing->started = listing->walked = true;
     if (!frees_a_place)
         return;
     service->listings_started--;
     start_next(service);
 }
 
+/* ---- its end ---- */
+
+/*
+ * Of the clients that are the first of their nodes, the one that has waited longest comes next: within a node the order
+ * is that of its queue, and between nodes nobody knows more.
+ */
+static void write_waiters(struct listing *listing)
+{
+    size_t next[RUNS], end[RUNS], runs = 0;
+    for (size_t i = 0; i < listing->waiter_count; i++) {
+        const struct listing_waiter *it = &listing->waiters[i];
+        const bool same = i && it->node == it[-1].node && it->item.election == it[-1].item.election;
+        if (!same && runs == RUNS)
+            break;
+        if (!same)
+            next[runs++] = i;
+        end[runs - 1] = i + 1;
+    }
+    for (;;) {
+        const struct listing_waiter *first = NULL;
+        size_t run = 0;
+        for (size_t i = 0; i < runs; i++) {
+            const struct listing_waiter *it = &listing->waiters[next[i]];
+            if (next[i] < end[i] && (!first || it->item.since_ms > first->item.since_ms)) {
+                first = it;
+                run = i;
+            }
+        }
+        if (!first)
+            break;
+        struct listed item = first->item;
+        item.client = (struct cv_text){first->client, first->client_length};
+        listed_write_waiter(&listing->out, &item, first->node, ++listing->count);
+        if (listing->out.length >= PART_BYTES)
+            end_part(listing);
+        next[run]++;
+    }
+}
+
+/* A member that knows of more clients than it tells. */
+static void write_more(struct listing *listing)
+{
+    for (size_t i = 0, told = 0; i < listing->waiter_count; i++) {
+        const struct listing_waiter *it = &listing->waiters[i];
+        const bool last =
+            i + 1 == listing->waiter_count || it[1].node != it->node || it[1].item.election != it->item.election;
+        told++;
+        if (!last)
+            continue;
+        if (it->item.waiting > told) {
+            listed_write_more(&listing->out, it->node, it->item.waiting - told);
+            listing->count++;
+        }
+        told = 0;
+    }
+}
+
+static void write_silent(struct listing *listing)
+{
+    const struct cv_roster *roster = listing->session->service->host->roster;
+    for (cv_node node = 0; node < roster->count; node++)
+        if (cv_set_has(listing->silent, node) && roster->ids[node] != CV_NO_ID) {
+            listed_write_silent(&listing->out, roster->ids[node]);
+            listing->count++;
+        }
+}
+
+/* How many were asked; an error if nobody was, and a member that may know somebody has not answered. */
+static void answer_ask_back(struct listing *listing)
+{
+    struct session *session = listing->session;
+    const uint64_t asked = listing->count;
+    const bool unsure = listing->silent;
+    listing_end(session);
+    if (!asked && unsure)
+        cv_resp_error(&session->out, "NOQUORUM a member that may know does not answer");
+    else
+        cv_resp_integer(&session->out, (int64_t)asked);
+    cv_stream_mark(&session->stream);
+}
+
 static void finish(struct listing *listing)
 {
     struct session *session = listing->session;
     char head[32];
+    listing->whole = true;
+    cv_alarm_cancel(session->service->alarms, &listing->alarm);
+    stop_walking(listing);
+    if (listing->kind == LISTING_ASK_BACK) {
+        answer_ask_back(listing);
+        return;
+    }
+    if (listing->kind == LISTING_WAITERS_OF) {
+        write_waiters(listing);
+        write_more(listing);
+    }
+    write_silent(listing);
+    listing->failed |= listing->out.full;
     end_part(listing);
     struct cv_resp_writer count;
     cv_resp_begin(&count, sizeof head);
@@ -186,7 +298,6 @@ static void finish(struct listing *listing)
     if (!listing->failed && !count.full)
         add_part(listing, count.bytes, count.length, true);
     cv_resp_end(&count);
-    stop(listing);
     if (listing->failed) {
         listing_end(session);
         session->service->refused_output++;
@@ -194,6 +305,12 @@ static void finish(struct listing *listing)
                                      "pattern that matches fewer names, or another try later");
     }
     cv_stream_mark(&session->stream);
+}
+
+void listing_complete(struct listing *listing)
+{
+    if (!listing->whole && (listing->failed || (listing->walked && !listing->awaited)))
+        finish(listing);
 }
 
 static void work(struct cv_chore *chore)
@@ -211,31 +328,36 @@ static void work(struct cv_chore *chore)
     if (listing->cursor < host->count && !listing->failed)
         cv_loop_defer(listing->session->service->loop, chore);
     else
-        finish(listing);
+        stop_walking(listing);
+    listing_complete(listing);
 }
 
-void listing_begin(struct session *session, const struct cv_resp_command *command)
+/* ---- its beginning ---- */
+
+/* NULL: the session is told why not. */
+static struct listing *begin(struct session *session, enum listing_kind kind, struct cv_text name)
 {
     struct cv_service *service = session->service;
-    const struct cv_text pattern = command->count > 1 ? command->word[1] : (struct cv_text){"", 0};
-    if (pattern.length > CV_GLOB_BYTES) {
-        cv_resp_error(&session->out, "TOOBIG a pattern of %zu bytes, expected at most %u", pattern.length,
-                      CV_GLOB_BYTES);
-        return;
-    }
     struct listing *listing = service->listing_count < service->limits->listings ? calloc(1, sizeof *listing) : NULL;
-    if (listing && command->count > 1)
+    const bool matches = kind == LISTING_LOCKS && name.length;
+    if (listing && matches)
         listing->pattern = malloc(sizeof *listing->pattern);
-    if (!listing || (command->count > 1 && !listing->pattern)) {
+    if (!listing || (matches && !listing->pattern) || cv_alarms_reserve(service->alarms, 1)) {
+        free(listing ? listing->pattern : NULL);
         free(listing);
         cv_resp_error(&session->out, "BUSY too many LOCKS at once: expected another try later");
-        return;
+        return NULL;
     }
     listing->chore.run = work;
     listing->session = session;
+    listing->kind = kind;
     listing->end = &listing->first;
+    listing->ticket = ++service->tickets;
+    listing->name_length = name.length;
+    if (name.length)
+        memcpy(listing->name, name.start, name.length);
     if (listing->pattern)
-        cv_glob_prepare(listing->pattern, pattern);
+        cv_glob_prepare(listing->pattern, name);
     cv_resp_begin(&listing->out, 2 * PART_BYTES);
     listing->out.protocol = session->out.protocol;
     listing->next = service->listings;
@@ -244,11 +366,70 @@ void listing_begin(struct session *session, const struct cv_resp_command *comman
     service->listings = listing;
     service->listing_count++;
     session->listing = listing;
+    return listing;
+}
+
+void listing_locks(struct session *session, const struct cv_resp_command *command)
+{
+    struct cv_service *service = session->service;
+    const bool local = command->count > 1 && cv_resp_is(command->word[1], "LOCAL");
+    const uint32_t at = local ? 2 : 1;
+    const struct cv_text pattern = command->count > at ? command->word[at] : (struct cv_text){"", 0};
+    if (command->count > at + 1) {
+        cv_resp_error(&session->out, "ERR '%s': expected LOCKS [LOCAL] [pattern]",
+                      cv_brief_text(command->word[at + 1]).text);
+        return;
+    }
+    if (pattern.length > CV_GLOB_BYTES) {
+        cv_resp_error(&session->out, "TOOBIG a pattern of %zu bytes, expected at most %u", pattern.length,
+                      CV_GLOB_BYTES);
+        return;
+    }
+    struct listing *listing = begin(session, LISTING_LOCKS, pattern);
+    if (!listing)
+        return;
+    if (!local)
+        listing_ask(listing);
     start_next(service);
     if (listing->started) { /* a few names are listed at once */
         cv_loop_call_off(service->loop, &listing->chore);
         work(&listing->chore);
     }
+}
+
+static void add_waiters(struct listing *listing, enum cv_subject subject)
+{
+    const struct lock *lock =
+        lock_find(listing->session->service, subject, (struct cv_text){listing->name, listing->name_length});
+    uint32_t told = 0;
+    for (const struct waiter *it = lock ? lock->first : NULL; it && told < LISTING_WAITERS; it = it->next, told++) {
+        const struct listed item = listed_waiter(it);
+        listing_add(listing, my_id(listing), &item);
+    }
+}
+
+void listing_waiters(struct session *session, struct cv_text name)
+{
+    struct listing *listing = begin(session, LISTING_WAITERS_OF, name);
+    if (!listing)
+        return;
+    listing->walked = true;
+    add_waiters(listing, CV_SUBJECT_LOCK);
+    add_waiters(listing, CV_SUBJECT_LEADER);
+    listing_ask(listing);
+    listing_complete(listing);
+}
+
+void listing_ask_back(struct session *session, struct cv_text name, uint64_t kinds)
+{
+    struct listing *listing = begin(session, LISTING_ASK_BACK, name);
+    if (!listing)
+        return;
+    listing->walked = true;
+    listing->kinds = kinds;
+    listing->count = ask_back(session->service, name, kinds, cv_kept(session->name));
+    listing_ask(listing);
+    listing_complete(listing);
 }
 
 bool listing_is_ready(const struct session *session)
@@ -283,7 +464,9 @@ void listing_end(struct session *session)
     if (!listing)
         return;
     cv_loop_call_off(service->loop, &listing->chore);
-    stop(listing);
+    cv_alarm_cancel(service->alarms, &listing->alarm);
+    cv_alarms_release(service->alarms, 1);
+    stop_walking(listing);
     discard(listing);
     *(listing->previous ? &listing->previous->next : &service->listings) = listing->next;
     if (listing->next)
@@ -291,6 +474,7 @@ void listing_end(struct session *session)
     service->listing_count--;
     cv_resp_end(&listing->out);
     free(listing->pattern);
+    free(listing->waiters);
     free(listing);
     session->listing = NULL;
 }

@@ -122,6 +122,11 @@ bool hold_authorizes(const struct lock_hold *hold, const struct session *session
     return (digest[0] | digest[1]) && digest[0] == hold->digest[0] && digest[1] == hold->digest[1];
 }
 
+struct cv_kept_text *hold_client(const struct lock_hold *hold)
+{
+    return hold->session ? hold->session->name : hold->client;
+}
+
 static struct lock_hold *new_hold(struct cv_service *service)
 {
     struct lock_hold *hold = service->spare;
@@ -148,6 +153,8 @@ static void forget(struct lock_hold *hold)
     service->statistics.ends++;
     service->statistics.held--;
     session_drop_hold(hold);
+    cv_drop_text(&hold->client);
+    cv_drop_text(&hold->value);
     cv_alarm_cancel(service->alarms, &hold->alarm);
     hold->next = service->spare;
     service->spare = hold;
@@ -167,8 +174,10 @@ void lock_ended(void *context, struct cv_instance *instance)
     struct lock *lock = lock_of(instance);
     while (lock && lock->holds)
         forget(lock->holds);
-    if (lock)
+    if (lock) {
         cv_loop_call_off(service->loop, &lock->chore);
+        leader_forget(lock);
+    }
     listing_moved(service, instance);
     if (service->watcher)
         service->watcher->moved(service->watcher->context, instance);
@@ -212,6 +221,8 @@ void lock_inherit(struct lock *lock, const struct cv_promise *promise)
                                .owner = promise->owner,
                                .origin = promise->origin,
                                .shared = promise->generation,
+                               .client = cv_share_text(promise->client),
+                               .value = cv_share_text(promise->value),
                                .ends_here = true};
     add_hold(lock, hold);
 }
@@ -255,7 +266,9 @@ static void grant(struct lock *lock, struct waiter *wait, struct lock_hold *hold
                                .fence = wait->claimed ? wait->claimed : fence,
                                .ttl_ms = wait->ttl_ms,
                                .shared = wait->shared,
+                               .value = wait->value,
                                .confirming = true};
+    wait->value = NULL;
     choose_digest(lock->service, wait, hold->digest);
     add_hold(lock, hold);
     grant_statistics_add(&lock->service->statistics, hold->since_ms - wait->since_ms);
@@ -470,6 +483,8 @@ static void withdraw(struct lock *lock, struct lock_hold *hold)
 {
     struct waiter *wait = &hold->session->wait;
     ttl_promise_withdraw(hold);
+    wait->value = hold->value;
+    hold->value = NULL;
     forget(hold);
     if (!wait->session->stream.closing)
         enqueue(lock, wait);

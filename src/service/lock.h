@@ -13,6 +13,7 @@
 #ifndef CONCLAVE_SERVICE_LOCK_H
 #define CONCLAVE_SERVICE_LOCK_H
 
+#include "core/kept_text.h"
 #include "live/host/host.h"
 #include "live/net/loop.h"
 #include "service/leader.h"
@@ -33,10 +34,11 @@ struct waiter {
     struct waiter *next, *previous;
     uint64_t ttl_ms; /* 0: as long as the session lasts */
     int64_t priority;
-    uint64_t since_ms;  /* by cv_loop_coarse_ms() */
-    uint64_t ticket;    /* of a try */
-    uint64_t digest[2]; /* of the secret */
-    uint64_t claimed;   /* the fence that it was promised before everybody forgot; 0: it claims nothing */
+    uint64_t since_ms;          /* by cv_loop_coarse_ms() */
+    uint64_t ticket;            /* of a try */
+    uint64_t digest[2];         /* of the secret */
+    uint64_t claimed;           /* the fence that it was promised before everybody forgot; 0: it claims nothing */
+    struct cv_kept_text *value; /* to be published by a leader, or NULL */
     bool shared;
     bool tries;    /* it does not want to wait, and nobody need make room for it */
     bool deadline; /* it wants to know how long it lasts, too */
@@ -51,8 +53,12 @@ struct lock_hold {
     uint64_t fence;
     uint64_t ttl_ms;
     uint64_t since_ms;                 /* by cv_loop_coarse_ms() */
+    uint64_t asked_back_ms;            /* since when somebody has been asking for it; 0: nobody has */
+    uint64_t reminded_ms;              /* when its client was told so last */
     uint64_t promised_us;              /* a renewal has told its client that it lasts until then */
     uint64_t digest[2];                /* of the secret with which it may be renewed and ended, by any member */
+    struct cv_kept_text *client;       /* without a session: the name that its client had, or NULL */
+    struct cv_kept_text *value;        /* that a leader publishes, or NULL */
     cv_id origin;                      /* the node that granted it */
     cv_set aware;                      /* members that know its time to live */
     struct lock_hold *next, *previous; /* of the same lock */
@@ -115,6 +121,8 @@ void lock_confirm(struct lock_hold *hold);
 /* Its time to live begins anew. */
 void lock_extend(struct lock_hold *hold);
 struct lock_hold *lock_find_hold(const struct lock *lock, uint64_t fence);
+/* The name of its client, or NULL. */
+struct cv_kept_text *hold_client(const struct lock_hold *hold);
 /* Does it belong to this session (which may be NULL), or is its secret shown? */
 bool hold_authorizes(const struct lock_hold *hold, const struct session *session, const uint64_t digest[2]);
 

@@ -5,6 +5,7 @@
 
 #include "live/dispatch.h"
 #include "service/leader.h"
+#include "service/listing_pages.h"
 #include "service/lock.h"
 #include "service/named_election.h"
 #include "service/peer_request.h"
@@ -28,7 +29,8 @@ enum {
     FIRST = 1u << 10,
     ENTRY = 1u << 11,
     TTL = 1u << 12,
-    DIGEST = 1u << 13 | 1u << 14
+    DIGEST = 1u << 13 | 1u << 14,
+    CURSOR = 1u << 15
 };
 
 /* In the order of the bits above, which is their order in the body: 8 bytes each, little-endian. */
@@ -51,9 +53,31 @@ static const struct {
     {offsetof(struct peer_notice, ttl_ms), LONGEST_MS},
     {offsetof(struct peer_notice, digest), UINT64_MAX},
     {offsetof(struct peer_notice, digest) + sizeof(uint64_t), UINT64_MAX},
+    {offsetof(struct peer_notice, cursor), INT64_MAX},
 };
 
 _Static_assert(sizeof fields / sizeof *fields == PEER_NOTICE_NUMBERS, "as many as there are bits above");
+
+/* ---- texts that a notice can carry ---- */
+
+enum { CLIENT = 1u << 0, VALUE = 1u << 1, PAGE = 1u << 2 };
+
+#define ABSENT UINT32_MAX /* instead of a length */
+
+/*
+ * In the order of the bits above. In the body, after the numbers, come the lengths of all texts of the notice, 4 bytes
+ * each, then their bytes, then zeros up to whole words of 4 bytes.
+ */
+static const struct {
+    size_t place;  /* in struct peer_notice */
+    uint32_t most; /* a longer text is forged */
+} texts[] = {
+    {offsetof(struct peer_notice, client), CV_CLIENT_NAME_BYTES},
+    {offsetof(struct peer_notice, value), CV_VALUE_BYTES},
+    {offsetof(struct peer_notice, page), PEER_NOTICE_PAGE_BYTES},
+};
+
+_Static_assert(sizeof texts / sizeof *texts == PEER_NOTICE_TEXTS, "as many as there are bits above");
 
 /* ---- the table ---- */
 
@@ -64,44 +88,84 @@ _Static_assert(sizeof fields / sizeof *fields == PEER_NOTICE_NUMBERS, "as many a
 static const struct {
     uint32_t subjects; /* what the name may be the name of */
     uint32_t carries;  /* the numbers in its body */
+    uint32_t tells;    /* the texts in its body */
     bool in_any_view;  /* it is true in every view; the others count only in the view they were sent in */
     void (*hear)(struct cv_service *service, const struct peer_notice *notice);
 } kinds[PEER_NOTICE_KINDS] = {
-    [PEER_NOTICE_LEADS] = {LEADER, FENCE | SESSION | ORIGIN, true, leader_hear_change},
-    [PEER_NOTICE_LED] = {LEADER, FENCE | SESSION | ORIGIN, true, leader_hear_change},
-    [PEER_NOTICE_KNOWS] = {LEADER, FENCE, false, leader_hear_known},
-    [PEER_NOTICE_UNLOCK] = {LOCK | LEADER, FENCE | TICKET | HOLD_KINDS | DIGEST, true, peer_request_hear_question},
-    [PEER_NOTICE_RENEW] = {LOCK, FENCE | TICKET | HOLD_KINDS | DIGEST, true, peer_request_hear_question},
-    [PEER_NOTICE_ANSWER] = {LOCK, TICKET | RESULT, true, peer_request_hear_answer},
-    [PEER_NOTICE_STANDS] = {ELECTION, ATTRIBUTE, false, named_election_hear},
-    [PEER_NOTICE_TRY] = {LOCK | LEADER, TICKET | SHARED, false, try_lock_hear_question},
-    [PEER_NOTICE_BUSY] = {LOCK | LEADER, TICKET, false, try_lock_hear_answer},
-    [PEER_NOTICE_SHARING] = {LOCK, SHARING_KIND | GENERATION | FIRST | ENTRY, false, lock_hear_sharing},
-    [PEER_NOTICE_PROMISE] = {LOCK | LEADER, FENCE | SESSION | GENERATION | ENTRY | TTL | DIGEST, false,
+    [PEER_NOTICE_LEADS] = {LEADER, FENCE | SESSION | ORIGIN, VALUE, true, leader_hear_change},
+    [PEER_NOTICE_LED] = {LEADER, FENCE | SESSION | ORIGIN, 0, true, leader_hear_change},
+    [PEER_NOTICE_KNOWS] = {LEADER, FENCE, 0, false, leader_hear_known},
+    [PEER_NOTICE_UNLOCK] = {LOCK | LEADER, FENCE | TICKET | HOLD_KINDS | DIGEST, 0, true, peer_request_hear_question},
+    [PEER_NOTICE_RENEW] = {LOCK, FENCE | TICKET | HOLD_KINDS | DIGEST, 0, true, peer_request_hear_question},
+    [PEER_NOTICE_ANSWER] = {LOCK, TICKET | RESULT, 0, true, peer_request_hear_answer},
+    [PEER_NOTICE_STANDS] = {ELECTION, ATTRIBUTE, 0, false, named_election_hear},
+    [PEER_NOTICE_TRY] = {LOCK | LEADER, TICKET | SHARED, 0, false, try_lock_hear_question},
+    [PEER_NOTICE_BUSY] = {LOCK | LEADER, TICKET, 0, false, try_lock_hear_answer},
+    [PEER_NOTICE_SHARING] = {LOCK, SHARING_KIND | GENERATION | FIRST | ENTRY, 0, false, lock_hear_sharing},
+    [PEER_NOTICE_PROMISE] = {LOCK | LEADER, FENCE | SESSION | GENERATION | ENTRY | TTL | DIGEST, CLIENT | VALUE, false,
                              ttl_promise_hear},
-    [PEER_NOTICE_PROMISED] = {LOCK | LEADER, FENCE, false, ttl_promise_hear_known},
-    [PEER_NOTICE_OVER] = {LOCK | LEADER, FENCE, false, ttl_promise_hear_over},
+    [PEER_NOTICE_PROMISED] = {LOCK | LEADER, FENCE, 0, false, ttl_promise_hear_known},
+    [PEER_NOTICE_OVER] = {LOCK | LEADER, FENCE, 0, false, ttl_promise_hear_over},
+    [PEER_NOTICE_LIST] = {LOCK, TICKET | CURSOR, 0, true, listing_hear_question},
+    [PEER_NOTICE_WAITERS] = {LOCK, TICKET, 0, true, listing_hear_question},
+    [PEER_NOTICE_ASK_BACK] = {LOCK, TICKET | HOLD_KINDS, CLIENT, true, listing_hear_question},
+    [PEER_NOTICE_PAGE] = {LOCK, TICKET | RESULT | CURSOR, PAGE, true, listing_hear_page},
 };
 
 /* ---- out ---- */
 
-struct cv_notice peer_notice_write(const struct peer_notice *notice, uint64_t body[PEER_NOTICE_NUMBERS])
+static struct cv_text text_of(const struct peer_notice *notice, size_t which)
 {
-    uint32_t count = 0;
+    struct cv_text text;
+    memcpy(&text, (const char *)notice + texts[which].place, sizeof text);
+    return text;
+}
+
+/* Writes the lengths, then the bytes. Returns where the body ends, in whole words. */
+static char *write_texts(const struct peer_notice *notice, char *at)
+{
+    size_t padding = 0;
+    for (size_t i = 0; i < PEER_NOTICE_TEXTS; i++)
+        if (kinds[notice->kind].tells & 1u << i) {
+            const struct cv_text text = text_of(notice, i);
+            const uint32_t length = htole32(text.start ? (uint32_t)text.length : ABSENT);
+            memcpy(at, &length, sizeof length);
+            at += sizeof length;
+        }
+    for (size_t i = 0; i < PEER_NOTICE_TEXTS; i++) {
+        const struct cv_text text = text_of(notice, i);
+        if (!(kinds[notice->kind].tells & 1u << i) || !text.start)
+            continue;
+        memcpy(at, text.start, text.length);
+        at += text.length;
+        padding += text.length;
+    }
+    padding = -padding % 4;
+    memset(at, 0, padding);
+    return at + padding;
+}
+
+struct cv_notice peer_notice_write(const struct peer_notice *notice, struct peer_notice_body *body)
+{
+    uint64_t *number = body->words;
     for (size_t i = 0; i < PEER_NOTICE_NUMBERS; i++)
         if (kinds[notice->kind].carries & 1u << i) {
-            uint64_t number;
-            memcpy(&number, (const char *)notice + fields[i].place, sizeof number);
-            body[count++] = htole64(number);
+            memcpy(number, (const char *)notice + fields[i].place, sizeof *number);
+            *number = htole64(*number);
+            number++;
         }
-    return (struct cv_notice){
-        .subject = notice->subject, .name = notice->name, .kind = notice->kind, .words = 2 * count, .body = body};
+    const char *end = kinds[notice->kind].tells ? write_texts(notice, (char *)number) : (char *)number;
+    return (struct cv_notice){.subject = notice->subject,
+                              .name = notice->name,
+                              .kind = notice->kind,
+                              .words = (uint32_t)(end - (char *)body->words) / 4,
+                              .body = body->words};
 }
 
 cv_set peer_notice_send(const struct cv_service *service, cv_node to, const struct peer_notice *notice)
 {
-    uint64_t body[PEER_NOTICE_NUMBERS];
-    const struct cv_notice carried = peer_notice_write(notice, body);
+    struct peer_notice_body body;
+    const struct cv_notice carried = peer_notice_write(notice, &body);
     return cv_member_notify(service->member, to, &carried);
 }
 
@@ -124,17 +188,49 @@ static bool read_body(const struct cv_notice *carried, struct peer_notice *notic
     return valid;
 }
 
+/* Reads the texts in that many bytes. Are they all there, none too long, and nothing after them? */
+static bool read_texts(const char *at, size_t bytes, struct peer_notice *notice)
+{
+    const uint32_t tells = kinds[notice->kind].tells;
+    const char *start = at + 4 * (size_t)__builtin_popcount(tells);
+    size_t used = 4 * (size_t)__builtin_popcount(tells);
+    if (bytes < used)
+        return false;
+    for (size_t i = 0; i < PEER_NOTICE_TEXTS; i++) {
+        uint32_t length;
+        if (!(tells & 1u << i))
+            continue;
+        memcpy(&length, at, sizeof length);
+        at += sizeof length;
+        length = le32toh(length);
+        if (length == ABSENT)
+            continue;
+        if (length > texts[i].most || length > bytes - used)
+            return false;
+        memcpy((char *)notice + texts[i].place, &(struct cv_text){start, length}, sizeof(struct cv_text));
+        start += length;
+        used += length;
+    }
+    return bytes - used == -used % 4 && (!notice->client.start || cv_is_client_name(notice->client));
+}
+
 const char *peer_notice_read(const struct cv_notice *carried, struct peer_notice *notice)
 {
     *notice = (struct peer_notice){.subject = carried->subject, .name = carried->name};
     if (carried->kind >= PEER_NOTICE_KINDS)
         return "a notice of no known kind";
     notice->kind = carried->kind;
+    const uint32_t numbers = 2 * (uint32_t)__builtin_popcount(kinds[notice->kind].carries);
     if (!(kinds[notice->kind].subjects & 1u << carried->subject))
         return "a notice about the wrong kind of name";
-    if (carried->words != 2 * (uint32_t)__builtin_popcount(kinds[notice->kind].carries))
+    if (kinds[notice->kind].tells ? carried->words < numbers : carried->words != numbers)
         return "a notice of the wrong length";
-    return read_body(carried, notice) ? NULL : "a notice with a number that is too high";
+    if (!read_body(carried, notice))
+        return "a notice with a number that is too high";
+    if (kinds[notice->kind].tells &&
+        !read_texts((const char *)carried->body + 4 * (size_t)numbers, 4 * ((size_t)carried->words - numbers), notice))
+        return "a notice with a text that is too long, or of the wrong length";
+    return NULL;
 }
 
 void peer_notice_heard(void *context, cv_node from, const struct cv_notice *carried)

@@ -24,12 +24,26 @@ enum peer_notice_kind {
     PEER_NOTICE_PROMISE,  /* the sender has granted a hold with a time to live */
     PEER_NOTICE_PROMISED, /* the sender knows the promise of that fence */
     PEER_NOTICE_OVER,     /* the hold of that fence has ended */
+    PEER_NOTICE_LIST,     /* LOCKS: which names are held or waited for at the receiver? Answered with PAGE */
+    PEER_NOTICE_WAITERS,  /* WAITERS: who waits at the receiver? Answered with PAGE */
+    PEER_NOTICE_ASK_BACK, /* ASKBACK: the receiver is to ask its clients that hold the name; answered with PAGE */
+    PEER_NOTICE_PAGE,     /* the sender's part of the answer to LIST, WAITERS or ASK_BACK */
     PEER_NOTICE_KINDS
 };
 
-#define PEER_NOTICE_NUMBERS 15u /* that a notice can carry */
+#define PEER_NOTICE_NUMBERS 16u                   /* that a notice can carry */
+#define PEER_NOTICE_TEXTS 3u                      /* that a notice can carry */
+#define PEER_NOTICE_PAGE_BYTES ((size_t)32 << 10) /* of the longest text: a page of an answer */
 
-/* A notice of any kind. Each kind carries some of the numbers; the others are 0. */
+/* Room for the body of any notice: the numbers, the lengths of the texts, their bytes. */
+struct peer_notice_body {
+    uint64_t words[PEER_NOTICE_NUMBERS + (PEER_NOTICE_PAGE_BYTES + CV_CLIENT_NAME_BYTES + CV_VALUE_BYTES) / 8 + 4];
+};
+
+/*
+ * A notice of any kind. Each kind carries some of the numbers and texts. The other numbers are 0, the other texts start
+ * at NULL, as does a text that its sender does not have.
+ */
 struct peer_notice {
     enum peer_notice_kind kind;
     cv_node from; /* a notice that is heard: the sender */
@@ -48,11 +62,15 @@ struct peer_notice {
     uint64_t first;        /* the first of the fences that are lent */
     uint64_t entry;        /* the algorithm's fence of the sender's entry */
     uint64_t ttl_ms;
-    uint64_t digest[2]; /* of a secret; 0: none is shown */
+    uint64_t digest[2];    /* of a secret; 0: none is shown */
+    uint64_t cursor;       /* where the page begins that is asked for, or the one after this; 0: this was the last */
+    struct cv_text client; /* the name that a client has given itself */
+    struct cv_text value;  /* that a leader publishes */
+    struct cv_text page;   /* items: service/listed.h */
 };
 
-/* The notice as the member carries it; `body` is room for its numbers. */
-struct cv_notice peer_notice_write(const struct peer_notice *notice, uint64_t body[PEER_NOTICE_NUMBERS]);
+/* The notice as the member carries it, with its body. */
+struct cv_notice peer_notice_write(const struct peer_notice *notice, struct peer_notice_body *body);
 /* NULL, or what is wrong: such a notice is forged. */
 const char *peer_notice_read(const struct cv_notice *carried, struct peer_notice *notice);
 

@@ -294,7 +294,7 @@ void session_drop_hold(struct lock_hold *hold)
 
 static void write_news(struct cv_resp_writer *out, const struct lock *lock)
 {
-    cv_resp_push(out, 4);
+    cv_resp_push(out, lock->leader.value ? 5 : 4);
     cv_resp_word(out, "leader");
     cv_resp_bulk(out, cv_instance_name(lock->instance));
     if (lock->leader.leads)
@@ -302,6 +302,8 @@ static void write_news(struct cv_resp_writer *out, const struct lock *lock)
     else
         cv_resp_nil(out);
     cv_resp_integer(out, (int64_t)lock->leader.fence);
+    if (lock->leader.value)
+        cv_resp_bulk(out, cv_kept(lock->leader.value));
 }
 
 /* There may be ten thousand observers, so the push is written once for each protocol. */
@@ -379,6 +381,7 @@ static void orphan(struct lock_hold *hold)
     if (hold->more)
         hold->more->less = NULL;
     session->holding--;
+    hold->client = cv_share_text(session->name);
     hold->session = NULL;
 }
 
@@ -407,6 +410,7 @@ static void let_go(struct session *session)
     if (session->wait.lock)
         lock_give_up(&session->wait);
     cv_alarm_cancel(session->service->alarms, &session->wait.alarm);
+    cv_drop_text(&session->wait.value);
     peer_request_drop(session);
     while (session->proofs) {
         struct hold_proof *proof = session->proofs;
@@ -467,6 +471,7 @@ static void leave(struct cv_chore *chore)
     service->session_count--;
     cv_alarms_release(service->alarms, ALARMS_EACH);
     cv_resp_end(&session->out);
+    cv_drop_text(&session->name);
     free(session);
 }
 
@@ -542,6 +547,7 @@ void session_accept(struct cv_listener *listener)
     session->stream.calls = &calls;
     session->service = service;
     session->number = ++service->session_total;
+    session->since_ms = cv_loop_coarse_ms(service->loop);
     session->wait = (struct waiter){.alarm.ring = waited_too_long, .session = session};
     session->request.alarm.ring = peer_request_retry;
     session->unfinished.ring = took_too_long;

@@ -43,6 +43,8 @@ struct session {
     struct cv_chore chore;      /* more commands have come than one turn of the loop has time for */
     struct cv_alarm unfinished; /* a command has begun, and has to end by then */
     uint64_t number;            /* in the order of connecting */
+    uint64_t since_ms;          /* when it connected, by cv_loop_coarse_ms() */
+    struct cv_kept_text *name;  /* that its client has given itself, or NULL */
     struct cv_visitor visitor;
     char identity[CV_KEY_NAME_BYTES + 1];
     const struct cv_acl *acl; /* what it may do; NULL: everything */

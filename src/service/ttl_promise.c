@@ -38,6 +38,8 @@ bool ttl_promise_make(struct lock_hold *hold)
                                        .digest = {hold->digest[0], hold->digest[1]},
                                        .owner = hold->owner,
                                        .origin = hold->origin,
+                                       .client = hold_client(hold),
+                                       .value = hold->value,
                                        .keeper = me};
     if (!cv_promise_put(&lock->instance->promises, &promise))
         return false;
@@ -50,7 +52,9 @@ bool ttl_promise_make(struct lock_hold *hold)
                                        .generation = promise.generation,
                                        .entry = promise.entry,
                                        .ttl_ms = promise.ttl_ms,
-                                       .digest = {promise.digest[0], promise.digest[1]}});
+                                       .digest = {promise.digest[0], promise.digest[1]},
+                                       .client = cv_kept(promise.client),
+                                       .value = cv_kept(promise.value)});
     if (cv_ttl_ceiling_covers(&member->ceiling, hold->ttl_ms))
         note_aware(hold, me);
     return true;
@@ -88,15 +92,22 @@ static void acknowledge(struct lock *lock, struct cv_promise *promise)
 void ttl_promise_hear(struct cv_service *service, const struct peer_notice *notice)
 {
     struct lock *lock = lock_open(service, notice->subject, notice->name);
-    const struct cv_promise promise = {.fence = notice->fence,
-                                       .ttl_ms = notice->ttl_ms,
-                                       .entry = notice->entry,
-                                       .generation = notice->generation,
-                                       .digest = {notice->digest[0], notice->digest[1]},
-                                       .owner = notice->session,
-                                       .origin = service->host->roster->ids[notice->from],
-                                       .keeper = notice->from};
-    struct cv_promise *known = lock ? cv_promise_put(&lock->instance->promises, &promise) : NULL;
+    struct cv_promise promise = {.fence = notice->fence,
+                                 .ttl_ms = notice->ttl_ms,
+                                 .entry = notice->entry,
+                                 .generation = notice->generation,
+                                 .digest = {notice->digest[0], notice->digest[1]},
+                                 .owner = notice->session,
+                                 .origin = service->host->roster->ids[notice->from],
+                                 .keeper = notice->from};
+    if (lock && notice->client.start)
+        promise.client = cv_keep_text(notice->client);
+    if (lock && notice->value.start)
+        promise.value = cv_keep_text(notice->value);
+    const bool whole = !notice->value.start || promise.value; /* the value is a part of the promise */
+    struct cv_promise *known = lock && whole ? cv_promise_put(&lock->instance->promises, &promise) : NULL;
+    cv_drop_text(&promise.client);
+    cv_drop_text(&promise.value);
     if (known)
         acknowledge(lock, known);
 }

@@ -291,10 +291,10 @@ def only_names_in_use():
     with Cluster(3) as cluster:
         one, two = cluster.client(1), cluster.client(2)
         fence = one.ask("LOCK", "a", "SHARED")
-        assert [lock["name"] for lock in one.ask("LOCKS")] == ["a"] and two.ask("LOCKS") == []
+        assert [lock["name"] for lock in one.ask("LOCKS", "LOCAL")] == ["a"] and two.ask("LOCKS", "LOCAL") == []
         two.say("LOCK", "a")
         looking = cluster.client(2)
-        while [lock["waiters"] for lock in looking.ask("LOCKS")] != [1]:
+        while [lock["waiters"] for lock in looking.ask("LOCKS", "LOCAL")] != [1]:
             time.sleep(0.01)
         assert one.ask("UNLOCK", "a", fence) == 1
         assert two.ask("UNLOCK", "a", two.hear()) == 1

@@ -17,7 +17,9 @@ static const enum cv_subject subject_of[PEER_NOTICE_KINDS] = {
     [PEER_NOTICE_STANDS] = CV_SUBJECT_ELECTION, [PEER_NOTICE_TRY] = CV_SUBJECT_LOCK,
     [PEER_NOTICE_BUSY] = CV_SUBJECT_LOCK,       [PEER_NOTICE_SHARING] = CV_SUBJECT_LOCK,
     [PEER_NOTICE_PROMISE] = CV_SUBJECT_LOCK,    [PEER_NOTICE_PROMISED] = CV_SUBJECT_LOCK,
-    [PEER_NOTICE_OVER] = CV_SUBJECT_LOCK,
+    [PEER_NOTICE_OVER] = CV_SUBJECT_LOCK,       [PEER_NOTICE_LIST] = CV_SUBJECT_LOCK,
+    [PEER_NOTICE_WAITERS] = CV_SUBJECT_LOCK,    [PEER_NOTICE_ASK_BACK] = CV_SUBJECT_LOCK,
+    [PEER_NOTICE_PAGE] = CV_SUBJECT_LOCK,
 };
 
 /* All numbers differ, so that a mix-up shows. */
@@ -39,7 +41,11 @@ static struct peer_notice sample(enum peer_notice_kind kind)
                                 .first = 9,
                                 .entry = 10,
                                 .ttl_ms = 11,
-                                .digest = {12, 13}};
+                                .digest = {12, 13},
+                                .cursor = 14,
+                                .client = cv_text("alice@web:12:make"),
+                                .value = {"any\0bytes", 9},
+                                .page = cv_text("")};
 }
 
 static bool same(const struct peer_notice *sent, const struct peer_notice *heard)
@@ -47,6 +53,11 @@ static bool same(const struct peer_notice *sent, const struct peer_notice *heard
     const uint64_t *one = &sent->fence, *other = &heard->fence;
     for (size_t i = 0; i < PEER_NOTICE_NUMBERS; i++)
         if (other[i] && one[i] != other[i])
+            return false;
+    const struct cv_text *says = &sent->client, *hears = &heard->client;
+    for (size_t i = 0; i < PEER_NOTICE_TEXTS; i++)
+        if (hears[i].start &&
+            (says[i].length != hears[i].length || memcmp(says[i].start, hears[i].start, says[i].length) != 0))
             return false;
     return sent->kind == heard->kind && sent->subject == heard->subject && sent->name.length == heard->name.length;
 }
@@ -57,8 +68,8 @@ static void test_every_kind_comes_through(void **state)
     for (uint32_t kind = 0; kind < PEER_NOTICE_KINDS; kind++) {
         const struct peer_notice sent = sample(kind);
         struct peer_notice heard;
-        uint64_t body[PEER_NOTICE_NUMBERS];
-        const struct cv_notice carried = peer_notice_write(&sent, body);
+        struct peer_notice_body body;
+        const struct cv_notice carried = peer_notice_write(&sent, &body);
         assert_null(peer_notice_read(&carried, &heard));
         assert_true(same(&sent, &heard));
         assert_true(carried.words >= 2);
@@ -70,8 +81,8 @@ static void test_promise_carries_what_a_keeper_needs(void **state)
     (void)state;
     const struct peer_notice sent = sample(PEER_NOTICE_PROMISE);
     struct peer_notice heard;
-    uint64_t body[PEER_NOTICE_NUMBERS];
-    const struct cv_notice carried = peer_notice_write(&sent, body);
+    struct peer_notice_body body;
+    const struct cv_notice carried = peer_notice_write(&sent, &body);
     assert_null(peer_notice_read(&carried, &heard));
     assert_int_equal(heard.fence, 3);
     assert_int_equal(heard.session, 4);
@@ -81,6 +92,70 @@ static void test_promise_carries_what_a_keeper_needs(void **state)
     assert_int_equal(heard.digest[0], 12);
     assert_int_equal(heard.digest[1], 13);
     assert_int_equal(heard.ticket, 0);
+    assert_int_equal(heard.client.length, strlen("alice@web:12:make"));
+    assert_int_equal(heard.value.length, 9);
+    assert_memory_equal(heard.value.start, "any\0bytes", 9);
+    assert_null(heard.page.start);
+}
+
+/* A text that is not there is not the same as an empty one. */
+static void test_absent_texts(void **state)
+{
+    (void)state;
+    struct peer_notice sent = sample(PEER_NOTICE_PROMISE), heard;
+    struct peer_notice_body body;
+    sent.client = (struct cv_text){NULL, 0};
+    sent.value = cv_text("");
+    const struct cv_notice carried = peer_notice_write(&sent, &body);
+    assert_null(peer_notice_read(&carried, &heard));
+    assert_null(heard.client.start);
+    assert_non_null(heard.value.start);
+    assert_int_equal(heard.value.length, 0);
+}
+
+/* Texts of every length up to the longest arrive. One byte more is forged, as is every change of a length. */
+static void test_lengths_of_texts(void **state)
+{
+    static char bytes[CV_VALUE_BYTES + 1];
+    (void)state;
+    memset(bytes, 'v', sizeof bytes);
+    for (size_t length = 0; length <= sizeof bytes; length++) {
+        struct peer_notice sent = sample(PEER_NOTICE_LEADS), heard;
+        struct peer_notice_body body = {0};
+        sent.value = (struct cv_text){bytes, length};
+        struct cv_notice carried = peer_notice_write(&sent, &body);
+        const char *wrong = peer_notice_read(&carried, &heard);
+        if (length > CV_VALUE_BYTES) {
+            assert_non_null(wrong);
+            continue;
+        }
+        assert_null(wrong);
+        assert_int_equal(heard.value.length, length);
+        carried.words--;
+        assert_non_null(peer_notice_read(&carried, &heard));
+        carried.words += 2;
+        assert_non_null(peer_notice_read(&carried, &heard));
+        carried.words -= 1;
+        uint32_t claimed = (uint32_t)length + 4;
+        memcpy((char *)body.words + 24, &claimed, sizeof claimed);
+        assert_non_null(peer_notice_read(&carried, &heard));
+        claimed = UINT32_MAX - 1;
+        memcpy((char *)body.words + 24, &claimed, sizeof claimed);
+        assert_non_null(peer_notice_read(&carried, &heard));
+    }
+}
+
+static void test_forged_client_names(void **state)
+{
+    static const char *const forged[] = {"two words", "line\nbreak", "\x1b[2J", "\xff", "\x7f"};
+    (void)state;
+    for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
+        struct peer_notice sent = sample(PEER_NOTICE_PROMISE), heard;
+        struct peer_notice_body body;
+        sent.client = cv_text(forged[i]);
+        const struct cv_notice carried = peer_notice_write(&sent, &body);
+        assert_non_null(peer_notice_read(&carried, &heard));
+    }
 }
 
 static void test_forged_kinds_lengths_and_names(void **state)
@@ -89,15 +164,15 @@ static void test_forged_kinds_lengths_and_names(void **state)
     for (uint32_t kind = 0; kind < PEER_NOTICE_KINDS; kind++) {
         const struct peer_notice sent = sample(kind);
         struct peer_notice heard;
-        uint64_t body[PEER_NOTICE_NUMBERS + 1] = {0};
-        struct cv_notice carried = peer_notice_write(&sent, body);
+        struct peer_notice_body body = {0};
+        struct cv_notice carried = peer_notice_write(&sent, &body);
         carried.words--;
         assert_non_null(peer_notice_read(&carried, &heard));
         carried.words += 2;
         assert_non_null(peer_notice_read(&carried, &heard));
         carried.words = UINT32_MAX;
         assert_non_null(peer_notice_read(&carried, &heard));
-        carried = peer_notice_write(&sent, body);
+        carried = peer_notice_write(&sent, &body);
         carried.subject = CV_SUBJECT_GROUP;
         assert_non_null(peer_notice_read(&carried, &heard));
         carried.subject = sent.subject == CV_SUBJECT_ELECTION ? CV_SUBJECT_LOCK : CV_SUBJECT_ELECTION;
@@ -111,10 +186,10 @@ static void test_forged_kinds_lengths_and_names(void **state)
 static void refuse(struct peer_notice notice, enum peer_notice_kind kind)
 {
     struct peer_notice heard;
-    uint64_t body[PEER_NOTICE_NUMBERS];
+    struct peer_notice_body body;
     notice.kind = kind;
     notice.subject = subject_of[kind];
-    const struct cv_notice carried = peer_notice_write(&notice, body);
+    const struct cv_notice carried = peer_notice_write(&notice, &body);
     assert_non_null(peer_notice_read(&carried, &heard));
 }
 
@@ -130,6 +205,8 @@ static void test_forged_numbers(void **state)
     refuse((struct peer_notice){.sharing_kind = 6}, PEER_NOTICE_SHARING);
     refuse((struct peer_notice){.generation = UINT64_MAX}, PEER_NOTICE_SHARING);
     refuse((struct peer_notice){.first = UINT64_MAX}, PEER_NOTICE_SHARING);
+    refuse((struct peer_notice){.cursor = 1ull << 63}, PEER_NOTICE_LIST);
+    refuse((struct peer_notice){.cursor = 1ull << 63}, PEER_NOTICE_PAGE);
     refuse((struct peer_notice){.ttl_ms = (1ull << 40) + 1}, PEER_NOTICE_PROMISE);
 }
 
@@ -138,6 +215,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_kind_comes_through),
         cmocka_unit_test(test_promise_carries_what_a_keeper_needs),
+        cmocka_unit_test(test_absent_texts),
+        cmocka_unit_test(test_lengths_of_texts),
+        cmocka_unit_test(test_forged_client_names),
         cmocka_unit_test(test_forged_kinds_lengths_and_names),
         cmocka_unit_test(test_forged_numbers),
     };

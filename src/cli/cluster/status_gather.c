@@ -171,7 +171,7 @@ static void ask_member(struct status *status, struct status_member *member, stru
     member->coordinator = ask_number(ask_value(reply, "coordinator"));
     const int64_t grace_ms = ask_number(ask_value(reply, "grace_ms"));
     status->grace_ms = grace_ms > status->grace_ms ? grace_ms : status->grace_ms;
-    if (ask_command(ask, "LOCKS", ANSWER_MS, &reply))
+    if (ask_command(ask, "LOCKS LOCAL", ANSWER_MS, &reply))
         while (ask_each(&reply, &left, &lock) && add_lock(status, lock))
             continue;
     if (ask_command(ask, "INFO", ANSWER_MS, &reply))

@@ -157,7 +157,7 @@ static struct doctor_member *ask_member(struct doctor_group *group, struct ask *
         const struct cv_text info = ask_text(reply);
         member->info = strndup(info.start, info.length);
     }
-    if (ask_command(ask, "LOCKS", ANSWER_MS, &reply))
+    if (ask_command(ask, "LOCKS LOCAL", ANSWER_MS, &reply))
         read_locks(member, reply);
     return member;
 }

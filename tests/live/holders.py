@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: MIT
+"""Who holds a name, who waits for it, who leads and what it publishes: told by every member, whatever its clients say."""
+
+import sys
+import time
+
+from harness import PATIENCE, Cluster, Node, Refused, main
+
+NAME = "alice@web:4242:make"
+SECRET = ("SECRET", "s")
+
+
+def refused(client, *words):
+    try:
+        answer = client.ask(*words)
+    except Refused as error:
+        return str(error)
+    raise AssertionError(f"{words} was answered {answer}")
+
+
+def until(condition, what):
+    """The condition's first answer that is true."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        answer = condition()
+        if answer:
+            return answer
+        time.sleep(0.02)
+    raise AssertionError(f"never {what}")
+
+
+def items(client, *words):
+    """The items of LOCKS or WAITERS, and the members that did not answer."""
+    answer = client.ask(*words)
+    return ([it for it in answer if it["kind"] not in ("unanswered", "more")],
+            {it["node"] for it in answer if it["kind"] == "unanswered"})
+
+
+def names_of_clients():
+    """CLIENT SETNAME and HELLO SETNAME take what Redis takes, and refuse the rest. A name stays with what its client holds."""
+    with Node() as node:
+        client, other = node.client(), node.client(protocol=2)
+        assert client.ask("CLIENT", "GETNAME") is None
+        assert client.ask("CLIENT", "SETNAME", NAME) == "OK" and client.ask("CLIENT", "GETNAME") == NAME
+        for bad in ("two words", "line\nbreak", "\x1b[2J", "tab\t", b"\xff\xfe", "\u00e9", "\x7f", b"nul\0"):
+            assert refused(client, "CLIENT", "SETNAME", bad).startswith("ERR Client names cannot contain"), bad
+            assert refused(client, "HELLO", 3, "SETNAME", bad).startswith("ERR Client names cannot contain"), bad
+        assert refused(client, "CLIENT", "SETNAME", "x" * 129).startswith("TOOBIG")
+        assert refused(client, "CLIENT", "SETNAME", "x" * 15000).startswith("TOOBIG")
+        assert refused(client, "CLIENT", "SETNAME").startswith("ERR wrong number")
+        assert client.ask("CLIENT", "GETNAME") == NAME, "what was refused changed nothing"
+        longest = "".join(chr(33 + i % 94) for i in range(128))  # every character that is allowed, quotes and backslashes too
+        assert other.ask("HELLO", 2, "SETNAME", longest) is not None and other.ask("CLIENT", "GETNAME") == longest
+        held = other.ask("LOCK", "b")
+        fence = client.ask("LOCK", "a", "TTL", 60000, *SECRET)
+        locks = {it["name"]: it for it in client.ask("LOCKS")}
+        assert locks["a"]["client"] == NAME and locks["b"]["client"] == longest and locks["b"]["fence"] == held, locks
+        assert client.ask("CLIENT", "SETNAME", "") == "OK" and client.ask("CLIENT", "GETNAME") is None
+        assert client.ask("LOCKS", "a")[0]["client"] is None
+        client.ask("CLIENT", "SETNAME", "later")
+        listed = [dict(pair.split("=", 1) for pair in line.split(" ")) for line in client.ask("CLIENT", "LIST").splitlines()]
+        assert {it["name"] for it in listed} == {"later", longest} and all(it["held"] == "1" for it in listed), listed
+        assert "name=later" in client.ask("CLIENT", "INFO")
+        client.close()
+        until(lambda: len(other.ask("CLIENT", "LIST").splitlines()) == 1, "one client alone")
+        flat, = other.ask("LOCKS", "a")
+        lock = dict(zip(flat[::2], flat[1::2]))
+        assert lock["client"] == "later" and lock["fence"] == fence, "the name stays with a hold that outlasts its connection"
+        other.close()
+
+
+def listed_everywhere():
+    """Every member tells what the clients of all members hold and wait for. LOCAL tells what its own do."""
+    with Cluster(3, record=False) as cluster:
+        one, two, three = (cluster.client(index) for index in (1, 2, 3))
+        one.ask("CLIENT", "SETNAME", NAME)
+        two.ask("CLIENT", "SETNAME", "bob")
+        fence = one.ask("LOCK", "a/build")
+        lead = one.ask("CAMPAIGN", "b/boss")
+        two.say("LOCK", "a/build")
+        watchers = [cluster.client(index) for index in (1, 2, 3)]
+        for watcher in watchers:
+            until(lambda look=watcher: sum(it["waiters"] for it in look.ask("LOCKS")), "a client waits")
+            told, silent = items(watcher, "LOCKS")
+            assert not silent and sorted((it["name"], it["node"]) for it in told) == [("a/build", 1), ("a/build", 2), ("b/boss", 1)]
+            held = next(it for it in told if it["name"] == "a/build" and it["holder"])
+            assert (held["node"], held["client"], held["fence"]) == (1, NAME, fence) and held["holder"].startswith("1/"), held
+            assert [it["fence"] for it in items(watcher, "LOCKS", "b/*")[0]] == [lead]
+            assert items(watcher, "LOCKS", "c*") == ([], set())
+            waiter, = watcher.ask("WAITERS", "a/build")
+            assert waiter["client"] == "bob" and waiter["node"] == 2 and waiter["position"] == 1, waiter
+            assert waiter["waiter"].startswith("2/") and waiter["waited_ms"] >= 0 and waiter["kind"] == "lock", waiter
+            assert watcher.ask("WAITERS", "b/boss") == [] and watcher.ask("WAITERS", "nobody") == []
+        assert [it["name"] for it in watchers[1].ask("LOCKS", "LOCAL")] == ["a/build"]
+        assert watchers[2].ask("LOCKS", "LOCAL") == [] and watchers[0].ask("LOCKS", "local", "zzz") == []
+        assert refused(watchers[0], "LOCKS", "a*", "b*").startswith("ERR 'b*': expected LOCKS")
+        # Many names, of more than one page each, and each of them once.
+        words = [f"many/{i:04}-" + "x" * 300 for i in range(400)]
+        for client in (one, three):
+            for word in words[:200] if client is one else words[200:]:
+                client.say("LOCK", word)
+            for _ in range(200):
+                client.hear()
+        for watcher in watchers:
+            told, silent = items(watcher, "LOCKS", "many/*")
+            assert not silent and sorted(it["name"] for it in told) == words, (len(told), silent)
+        for client in (one, two, three, *watchers):
+            client.close()
+    cluster.check()
+
+
+def waiters_in_order():
+    """Clients of one node in the order of its queue; thousands of them are counted, not all told."""
+    with Cluster(2, record=False) as cluster:
+        holder = cluster.client(1)
+        holder.ask("LOCK", "a")
+        waiting = []
+        for i in range(6):
+            client = cluster.client(1 + i % 2)
+            client.ask("CLIENT", "SETNAME", f"w{i}")
+            client.say("LOCK", "a")
+            until(lambda count=i: len(holder.ask("WAITERS", "a")) == count + 1, "it waits")
+            time.sleep(0.02)
+            waiting.append(client)
+        for index in (1, 2):
+            looker = cluster.client(index)
+            told = looker.ask("WAITERS", "a")
+            assert [it["client"] for it in told] == [f"w{i}" for i in range(6)], told
+            assert [it["position"] for it in told] == list(range(1, 7)) and [it["node"] for it in told] == [1, 2] * 3, told
+        crowd = []
+        for _ in range(600):
+            client = cluster.client(2)
+            client.say("LOCK", "a")
+            crowd.append(client)
+        until(lambda: sum(it["waiters"] for it in holder.ask("LOCKS", "a")) == 606, "all of them wait")
+        answer = holder.ask("WAITERS", "a")
+        told = [it for it in answer if it["kind"] == "lock"]
+        more, = [it for it in answer if it["kind"] == "more"]
+        assert len([it for it in told if it["node"] == 2]) + more["waiters"] == 603 and more["node"] == 2, (len(told), more)
+        assert [it["position"] for it in told] == list(range(1, len(told) + 1))
+        for client in (holder, looker, *waiting, *crowd):
+            client.close()
+    cluster.check()
+
+
+def a_member_that_dies():
+    """A member that does not answer is named, soon, and the others' items are there."""
+    with Cluster(3, record=False) as cluster:
+        one, two = cluster.client(1), cluster.client(2)
+        one.ask("LOCK", "a")
+        three = cluster.client(3)
+        three.ask("CLIENT", "SETNAME", NAME)
+        three.ask("LOCK", "b", "TTL", 60000)
+        assert items(one, "LOCKS")[1] == set()
+        cluster.kill(3)
+        told, silent = items(one, "LOCKS")
+        assert silent == {3} and "a" in [it["name"] for it in told], (told, silent)
+        cluster.await_view([1, 2])
+        told = until(lambda: [it for it in items(two, "LOCKS", "b")[0] if it["holder"]], "another member keeps it")
+        assert told[0]["holder"].startswith("3/") and told[0]["node"] in (1, 2) and told[0]["client"] == NAME, told
+        three.close()
+        one.close()
+        two.close()
+
+
+def asking_back():
+    """The holder hears of it if it can, everybody sees it, and nothing else happens."""
+    with Cluster(2, record=False) as cluster:
+        holder, old, asker = cluster.client(1), cluster.client(1, protocol=2), cluster.client(2)
+        assert asker.ask("ASKBACK", "a") == 0
+        fence = holder.ask("LOCK", "a")
+        asker.ask("CLIENT", "SETNAME", "bob")
+        assert asker.ask("LOCKS", "a")[0]["asked_back_ms"] == -1
+        assert asker.ask("ASKBACK", "a") == 1 and holder.push() == ["askback", "a", fence, "bob"]
+        for _ in range(50):
+            assert asker.ask("ASKBACK", "a") == 1
+        assert asker.ask("LOCKS", "a")[0]["asked_back_ms"] >= 0
+        assert holder.ask("RENEW", "a", fence) is not None and len(holder.pushes) <= 5, "not one push for each question"
+        old.ask("LOCK", "old", "SHARED")
+        holder.ask("LOCK", "old", "SHARED")
+        assert asker.ask("ASKBACK", "old") == 2 and old.ask("PING") == "PONG"
+        assert holder.ask("UNLOCK", "a", fence) == 1
+        asker.ask("LOCK", "a")
+        assert asker.ask("LOCKS", "a")[0]["asked_back_ms"] == -1, "the next holder was not asked"
+        for client in (holder, old, asker):
+            client.close()
+    cluster.check()
+
+
+HOSTILE = [b"", b"host:1", b"a\r\n+OK\r\n", b"\x1b[2J\x1b]0;owned\x07", b"\xff\xfe\0", b'"}]}\\', "\u202e\u00e9".encode(), b"v" * 1024]
+
+
+def raw(client, *words):
+    """An array of bulk strings and numbers, with the bytes as they are."""
+    client.say(*words)
+    line = client.file.readline()
+    answer = []
+    for _ in range(int(line[1:]) if line[:1] == b"*" else 0):
+        line = client.file.readline()
+        answer.append(int(line[1:]) if line[:1] == b":" else client.file.read(int(line[1:]) + 2)[:-2])
+    return answer
+
+
+def values():
+    """A leader's value is told as it is, by every member and to every observer."""
+    with Cluster(2, record=False) as cluster:
+        leader, other, watcher = cluster.client(1), cluster.client(2), cluster.client(2)
+        assert refused(leader, "CAMPAIGN", "x", "VALUE", "v" * 1025).startswith("TOOBIG VALUE")
+        assert refused(leader, "CAMPAIGN", "x", "VALUE").startswith("ERR VALUE")
+        assert refused(leader, "LOCK", "x", "VALUE", "v").startswith("ERR 'VALUE'")
+        assert watcher.ask("OBSERVE", "boss") is None
+        for value in HOSTILE:
+            fence = leader.ask("CAMPAIGN", "boss", "VALUE", value, "PRIORITY", 3)
+            told = raw(leader, "LEADER", "boss")
+            assert told[1:] == [fence, 1, value], (told, value)
+            until(lambda now=told: raw(other, "LEADER", "boss") == now, f"node 2 tells {told}")
+            assert leader.ask("RESIGN", "boss") == 1
+            until(lambda: other.ask("LEADER", "boss") is None, "nobody leads")
+        fence = leader.ask("CAMPAIGN", "boss")
+        assert len(leader.ask("LEADER", "boss")) == 3, "without a value the answer is as it was"
+        leader.ask("RESIGN", "boss")
+        for client in (leader, other, watcher):
+            client.close()
+    cluster.check()
+
+
+def values_live_on():
+    """A value is told after its node has died, when it has a time to live, and after new members have come."""
+    with Cluster(3, record=False) as cluster:
+        leader, watcher = cluster.client(3), cluster.client(1)
+        fence = leader.ask("CAMPAIGN", "boss", "VALUE", "host:1", "TTL", 60000, *SECRET)
+        session = until(lambda: watcher.ask("OBSERVE", "boss"), "node 1 knows the leader")
+        assert session[1:] == [fence, 3, "host:1"], session
+        epoch = watcher.ask("VIEW")["epoch"]
+        cluster.kill(3)
+        until(lambda: watcher.ask("VIEW")["epoch"] > epoch and watcher.ask("VIEW")["coordinator"], "another view")
+        assert watcher.ask("LEADER", "boss") == session, "the leader still leads, with its value"
+        assert watcher.ask("RENEW", "boss", fence, *SECRET) == 60000
+        held, = [it for it in items(watcher, "LOCKS", "boss")[0] if it["holder"]]
+        assert held["holder"] == session[0] and held["fence"] == fence, held
+        assert watcher.ask("RESIGN", "boss", fence, *SECRET) == 1
+        until(lambda: watcher.ask("LEADER", "boss") is None, "nobody leads")
+        leader.close()
+        watcher.close()
+
+
+TESTS = [names_of_clients, listed_everywhere, waiters_in_order, a_member_that_dies, asking_back, values, values_live_on]
+
+if __name__ == "__main__":
+    sys.exit(main(TESTS))
