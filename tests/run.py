@@ -181,6 +181,73 @@ def check_faults():
     expect("a client dies", code == 0, told)
 
 
+# ---- views ----
+
+
+def entries_in_order(told):
+    return sorted((it for it in told["entries"] if it["entered"] is not None), key=lambda it: it["entered"])
+
+
+def check_view_order(what, told):
+    """One at a time, and fences rise, worked out here."""
+    inside = entries_in_order(told)
+    for one, other in zip(inside, inside[1:]):
+        expect(f"{what}: one at a time", one["left"] is not None and one["left"] <= other["entered"], (one, other))
+        expect(f"{what}: fences rise", one["fence"] < other["fence"], (one, other))
+    return inside
+
+
+def view_of(entry):
+    return entry["fence"] >> 40
+
+
+def check_changes(what, name, words, truth):
+    """A run whose times are multiplied until the situation comes about: a busy machine may start and kill late."""
+    for factor in (1, 3, 9, 27):
+        told = held(f"{what}, {name}", name, *(word.format(*(factor * ms for ms in range(1000))) for word in words))
+        if not told:
+            return
+        if truth(check_view_order(f"{what}, {name}", told), factor):
+            return
+    expect(f"{what}, {name}", False, told)
+
+
+def check_views(directory):
+    """Somebody dies or returns: a new view begins, exclusion holds and fences rise. {N} is N ms, or more."""
+    usual = ["-n", "5", "--detect", "{20}"]
+    mutexes = [it["name"] for it in algorithms() if it["problem"] == "mutex" and it["name"] != "maekawa-plain"]
+
+    def goes_on(inside, _):
+        by_node = [[view_of(it) for it in inside if it["node"] == node] for node in (1, 2, 3, 4, 5)]
+        return all(len(each) == 3 for each in by_node[:4]) and by_node[4] and by_node[4][-1] == 2
+
+    def next_view(inside, _):
+        return [(it["node"], view_of(it)) for it in inside] == [(2, 0), (3, 1)]
+
+    def stays(inside, factor):
+        return next_view(inside, factor) and inside[0]["left"] >= inside[0]["entered"] + 500 * factor
+
+    for name in [*mutexes, str(directory / "suzuki_kasami.so")]:
+        check_changes("a crash and a return", name, [*usual, "--entries", "3", "--hold", "{15}", "--crash", "5@{40}", "--recover", "5@{300}"], goes_on)
+    for name in mutexes:
+        check_changes("the holder dies", name, [*usual, "--request", "2@0+90000,3@{20}", "--crash", "2@{150}"], next_view)
+        check_changes("the holder lives on", name, [*usual, "--request", "2@0+{500},3@{20}", "--crash", "5@{100}"], stays)
+    told = held("dead from the start", "central", "-n", "5", "--crash", "5@0", "--entries", "2")
+    expect("4 is the coordinator", told and told["messages"]["total"] == 3 * 2 * 3, told)
+    told = held("several deaths", "maekawa", "-n", "9", "--detect", "20", "--entries", "2", "--hold", "5", "--crash", "1@30", "--crash", "2@45", "--crash", "3@60",
+                "--recover", "1@200", "--delay", "1..5")
+    check_view_order("several deaths", told or {"entries": []})
+    told = held("a death in a step", "ricart-agrawala", "-n", "5", "--detect", "20", "--entries", "2", "--crash", "4@before:ok")
+    check_view_order("a death in a step", told or {"entries": []})
+    held("names", "token-ring", "-n", "5", "--detect", "20", "--entries", "2", "--names", "3", "--crash", "2@30")
+    trace = directory / "views.jsonl"
+    code, told = run("central", "-n", "5", "--detect", "20", "--entries", "2", "--crash", "5@30", "--trace", str(trace))
+    views = [event for event in kinds_of(trace) if event.get("event") == "view"]
+    expect("a view in the trace", code == 0 and len(views) == 1, (code, views))
+    # What is ordered before the first steps are over is obeyed after them.
+    held("a false suspicion at time 0", "chang-roberts", "-n", "4", "--suspect", "1:3@0")
+
+
 # ---- what is shown ----
 
 
@@ -229,7 +296,7 @@ BAD = [
     ("run bully --delay fast", "--delay fast", "expected"),
     ("run lockstep", "lockstep", "alpha"),
     ("run bfs-tree", "bfs-tree", "alpha", "--app bfs-tree"),
-    ("run central --crash 2@5", "--crash", "--views off"),
+    ("run central --crash 2@5 --names 9000", "--names 9000", "8192"),
     ("run central --hold 0", "--hold 0", "at least 1"),
     ("run central --request 1@0+0", "--request", "at least 1"),
     ("run bully --json --diagram", "--json", "--diagram"),
@@ -339,6 +406,7 @@ def main():
         directory = pathlib.Path(name)
         roll_call = (SOURCE / "examples" / "roll_call.c").read_text(encoding="utf-8")
         build(directory, "roll_call", roll_call)
+        build(directory, "suzuki_kasami", (SOURCE / "examples" / "suzuki_kasami.c").read_text(encoding="utf-8"))
         build(directory, "independent_set", (SOURCE / "examples" / "independent_set.c").read_text(encoding="utf-8"))
         build(directory, "broken", "#include <stdlib.h>\n" + roll_call.replace("my->heard++", "abort()"))
         check_bad_input()
@@ -349,6 +417,7 @@ def main():
         check_late()
         check_plugins(directory)
         check_faults()
+        check_views(directory)
         check_outputs(directory)
         check_endings()
         check_size()

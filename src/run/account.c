@@ -64,6 +64,8 @@ static struct cv_entry *new_entry(struct account_parts *parts, const struct log_
 /* Entries have nanoseconds while they are gathered. */
 static void request(struct account_parts *parts, const struct log_record *record, uint64_t ns)
 {
+    if (record->text) /* again, in another view */
+        return;
     if (new_entry(parts, record, ns))
         *open_entry(parts, record) = parts->run->entry_count;
 }
@@ -157,6 +159,9 @@ void account_record(struct account_parts *parts, const struct log_record *record
         break;
     case CV_EVENT_RESULT:
         result(parts, record);
+        break;
+    case CV_EVENT_VIEW:
+        run->views++;
         break;
     case LOG_LAST_STATE:
         parts->states[record->node] = content;

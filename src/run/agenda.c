@@ -99,7 +99,7 @@ void agenda_died(struct cv_experiment *experiment, uint32_t slot)
 {
     record_fault(experiment, CV_EVENT_CRASH, experiment->board->slot[slot].node, slot, NULL);
     for (uint32_t other = 0; other < experiment->board->slots; other++)
-        child_tell(experiment, other, CONTROL_GONE, slot, NULL);
+        child_tell(experiment, other, CONTROL_GONE, slot, NULL, 0);
     if (plan_detection(experiment))
         cv_out_of_memory(2);
 }
@@ -135,13 +135,13 @@ static void suspect_falsely(struct cv_experiment *experiment, struct cv_pair pai
         for (cv_node other = 0; other < experiment->board->nodes; other++)
             if ((pair.one == CV_NOBODY || pair.one == node) && (pair.other == CV_NOBODY || pair.other == other) &&
                 experiment->board->current[node] != NO_SLOT)
-                child_tell(experiment, experiment->board->current[node], CONTROL_SUSPECT, other, NULL);
+                child_tell(experiment, experiment->board->current[node], CONTROL_SUSPECT, other, NULL, 0);
 }
 
 static void report(struct cv_experiment *experiment, const uint32_t *parts)
 {
     for (uint32_t slot = 0; slot < experiment->board->slots; slot++)
-        child_tell(experiment, slot, CONTROL_REPORT, 0, parts);
+        child_tell(experiment, slot, CONTROL_REPORT, 0, parts, experiment->board->nodes * sizeof *parts);
 }
 
 static void stop_or_go(struct cv_experiment *experiment, cv_node node, bool stop)
@@ -172,6 +172,7 @@ static int happen(struct cv_experiment *experiment, const struct agenda_entry *e
         return 0;
     case PLANNED_DETECT:
         report(experiment, entry->parts);
+        experiment_views_change(experiment);
         return 0;
     default:
         stop_or_go(experiment, experiment->options.pauses[entry->index].node, entry->type == PLANNED_PAUSE);

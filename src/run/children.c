@@ -73,6 +73,7 @@ static _Noreturn void become(const struct cv_experiment *experiment, uint32_t sl
                                .index = slot,
                                .node = experiment->board->slot[slot].node,
                                .returned = returned,
+                               .view = experiment->views.view,
                                .traced = experiment->options.observer.state != NULL,
                                .control = control,
                                .listener = listener,
@@ -95,7 +96,7 @@ int child_start(struct cv_experiment *experiment, uint32_t slot, bool returned)
     }
     child->control = pair[0];
     shared->state = SLOT_LIVE;
-    shared->own_opened = 1; /* its first steps */
+    shared->own_opened = shared->client_opened = 1; /* its first steps, in which clients may begin */
     experiment->board->current[shared->node] = slot;
     child->pid = fork();
     if (child->pid == 0)
@@ -110,17 +111,23 @@ int child_start(struct cv_experiment *experiment, uint32_t slot, bool returned)
     return refuse_call(experiment, "fork");
 }
 
+bool child_lives(const struct cv_experiment *experiment, uint32_t slot)
+{
+    return experiment->children[slot].pid && experiment->board->slot[slot].state == SLOT_LIVE;
+}
+
 void child_tell(struct cv_experiment *experiment, uint32_t slot, enum control_type type, uint32_t index,
-                const uint32_t *parts)
+                const void *content, size_t bytes)
 {
     const struct control control = {type, index};
-    struct iovec pieces[] = {{(void *)(uintptr_t)&control, sizeof control},
-                             {(void *)(uintptr_t)parts, parts ? experiment->board->nodes * sizeof *parts : 0}};
+    struct iovec pieces[] = {{(void *)(uintptr_t)&control, sizeof control}, {(void *)(uintptr_t)content, bytes}};
     const struct msghdr message = {.msg_iov = pieces, .msg_iovlen = 2};
-    if (!experiment->children[slot].pid || experiment->board->slot[slot].state != SLOT_LIVE)
+    if (!child_lives(experiment, slot))
         return;
     if (type != CONTROL_START && type != CONTROL_BEGIN && type != CONTROL_END)
         experiment->board->slot[slot].own_opened++;
+    if (type == CONTROL_VIEW)
+        experiment->board->slot[slot].client_opened++;                   /* clients may go on in it */
     sendmsg(experiment->children[slot].control, &message, MSG_NOSIGNAL); /* if it fails, the process has ended */
 }
 
@@ -226,7 +233,7 @@ int children_end(struct cv_experiment *experiment)
     for (uint32_t slot = 0; slot < experiment->board->slots; slot++) {
         if (experiment->children[slot].paused && experiment->children[slot].pid)
             kill(experiment->children[slot].pid, SIGCONT);
-        child_tell(experiment, slot, CONTROL_END, 0, NULL);
+        child_tell(experiment, slot, CONTROL_END, 0, NULL, 0);
     }
     for (uint32_t slot = 0; slot < experiment->board->slots; slot++)
         if (experiment->children[slot].pid && await_end(experiment, slot, deadline_ms) && !error)

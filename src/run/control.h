@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the experiment tells the process of a node, over a socket of their own. */
+/* What the experiment tells the process of a node, and what that answers, over a socket of their own. */
 #ifndef CONCLAVE_RUN_CONTROL_H
 #define CONCLAVE_RUN_CONTROL_H
 
@@ -13,7 +13,10 @@ enum control_type {
     CONTROL_GONE,    /* the process of slot `index` has ended */
     CONTROL_REPORT,  /* the detector's report: the part of the network of each node follows */
     CONTROL_SUSPECT, /* the detector errs: node `index` is gone */
-    CONTROL_END      /* the run is over */
+    CONTROL_STOP,    /* the view ends: say what you hold */
+    CONTROL_VIEW,    /* another view begins: a view_order follows */
+    CONTROL_END,     /* the run is over */
+    CONTROL_HOLDS    /* the answer to CONTROL_STOP: `index` holds follow */
 };
 
 struct control {

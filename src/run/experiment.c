@@ -59,7 +59,8 @@ static int prepare(struct cv_experiment *experiment)
     if (getrandom(&experiment->network.key, sizeof experiment->network.key, 0) < 0)
         experiment->network.key = (uint64_t)getpid();
     set_clock(experiment);
-    return agenda_make(experiment);
+    const int error = experiment_views_make(experiment);
+    return error ? error : agenda_make(experiment);
 }
 
 static bool is_interrupted(const struct cv_experiment *experiment)
@@ -96,7 +97,7 @@ static int start_all(struct cv_experiment *experiment)
         return error;
     set_clock(experiment);
     for (cv_node node = 0; node < nodes; node++)
-        child_tell(experiment, node, CONTROL_START, 0, NULL);
+        child_tell(experiment, node, CONTROL_START, 0, NULL, 0);
     while (!error && !all_started(experiment) && !is_interrupted(experiment)) {
         rest();
         error = children_reap(experiment);
@@ -104,7 +105,7 @@ static int start_all(struct cv_experiment *experiment)
     if (!error)
         error = agenda_act(experiment); /* of time 0 */
     for (cv_node node = 0; node < nodes && !error; node++)
-        child_tell(experiment, node, CONTROL_BEGIN, 0, NULL);
+        child_tell(experiment, node, CONTROL_BEGIN, 0, NULL, 0);
     return error;
 }
 
@@ -112,7 +113,7 @@ static int start_all(struct cv_experiment *experiment)
 static bool is_over(const struct cv_experiment *experiment, bool *at_last_exit)
 {
     const bool perpetual = experiment->scenario->algorithm->hints.perpetual;
-    if (experiment->agenda_count)
+    if (experiment->agenda_count || experiment->views.changing)
         return false;
     *at_last_exit = perpetual && board_clients_done(experiment->board);
     return *at_last_exit || board_quiet(experiment->board);
@@ -124,6 +125,8 @@ static int watch(struct cv_experiment *experiment, enum cv_ending *ending, bool 
         int error = children_reap(experiment);
         if (!error)
             error = agenda_act(experiment);
+        if (!error)
+            error = experiment_views_act(experiment);
         if (error)
             return error;
         if (is_interrupted(experiment)) {
@@ -220,6 +223,7 @@ void cv_experiment_free(struct cv_experiment *experiment)
         close(experiment->faults);
     account_free(&experiment->account);
     agenda_free(experiment);
+    experiment_views_free(experiment);
     log_free(&experiment->log);
     free(experiment->sources);
     free(experiment->children);

@@ -15,6 +15,7 @@
 #include "property/run.h"
 
 #define CV_MOST_PROCESSES 512u
+#define CV_MOST_NAMES_IN_VIEWS 8192u /* one order tells which node is in which of them */
 
 /* The process of a node stands still: it gets SIGSTOP at `begin` and SIGCONT at `end`. No node is told. */
 struct cv_pause {

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "run/account_parts.h"
+#include "run/run_view.h"
 
 #define NO_LIMIT UINT64_MAX
 
@@ -35,8 +36,10 @@ struct merger {
     const struct cv_observer *observer;
     struct source *sources;
     uint32_t count;
-    uint64_t numbers; /* messages so far */
-    uint64_t last_ns; /* later steps do not count */
+    uint64_t numbers;      /* messages so far */
+    uint64_t last_ns;      /* later steps do not count */
+    struct run_view view;  /* the present one */
+    struct cv_group group; /* as its members know it */
     struct stray *strays;
     size_t stray_count, stray_room;
 };
@@ -110,7 +113,7 @@ static void tell(struct merger *merger, const struct log_record *record, uint64_
                                                                  .name = record->name,
                                                                  .time = ns / NS_PER_MS,
                                                                  .clock = record->clock,
-                                                                 .group = &merger->parts->scenario->group,
+                                                                 .group = &merger->group,
                                                                  .state = content_of(record)});
     if (record->type >= LOG_STATE || !observer->event)
         return;
@@ -186,6 +189,16 @@ static void lose_strays(struct merger *merger, uint32_t slot, uint64_t ns)
 
 /* ---- in order ---- */
 
+/* Another view begins: messages of the last one never arrive. */
+static void change_view(struct merger *merger, const struct view_order *order)
+{
+    const struct cv_scenario *scenario = merger->parts->scenario;
+    merger->stray_count = 0;
+    if (run_view_change(&merger->view, scenario, order, (const void *)(order + 1)))
+        merger->parts->out_of_memory = true;
+    run_view_apply(&merger->view, scenario, &merger->group);
+}
+
 /* A step that begins with a receipt comes after the send. */
 static bool is_ready(const struct merger *merger, const struct log_step *step)
 {
@@ -203,6 +216,8 @@ static void play_record(struct merger *merger, const struct log_record *record, 
         keep_stray(merger, record, ns);
     if (record->type == CV_EVENT_CRASH && record->slot != NO_SLOT)
         lose_strays(merger, record->slot, ns);
+    if (record->type == CV_EVENT_VIEW)
+        change_view(merger, content_of(record));
 }
 
 static void play_step(struct merger *merger, const struct log_step *step)
@@ -247,6 +262,10 @@ int merge_steps(struct account_parts *parts, const struct account_source *source
 {
     struct merger merger = {.parts = parts, .observer = observer, .count = count, .last_ns = NO_LIMIT};
     bool room = (merger.sources = calloc(count, sizeof *merger.sources)) != NULL;
+    merger.group = parts->scenario->group;
+    room = !run_view_first(&merger.view, parts->scenario) && room;
+    if (room)
+        run_view_apply(&merger.view, parts->scenario, &merger.group);
     for (uint32_t i = 0; room && i < count; i++)
         merger.sources[i] = (struct source){.at = sources[i].bytes, .end = sources[i].bytes + sources[i].size};
     if (room)
@@ -268,5 +287,6 @@ int merge_steps(struct account_parts *parts, const struct account_source *source
         free(merger.sources[i].flights);
     free(merger.sources);
     free(merger.strays);
+    run_view_free(&merger.view);
     return room ? 0 : CV_ENOMEM;
 }

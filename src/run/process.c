@@ -50,15 +50,35 @@ static void prepare(struct process *process)
 
 /* ---- what the experiment tells ---- */
 
-/* Reads one order; `flags` as recv() has them. False: there is none. */
-static bool read_control(struct process *process, struct control *control, int flags)
+void process_keep(const struct process *process, struct kept_list *list, const void *content, size_t bytes)
+{
+    struct kept *it = malloc(sizeof *it + (bytes + 7) / 8 * 8);
+    if (!it)
+        process_fail(process, "malloc");
+    it->next = NULL;
+    it->bytes = bytes;
+    memcpy(it->content, content, bytes);
+    *(list->first ? &list->last->next : &list->first) = it;
+    list->last = it;
+}
+
+struct kept *process_take(struct kept_list *list)
+{
+    struct kept *it = list->first;
+    if (it)
+        list->first = it->next;
+    return it;
+}
+
+/* Reads one order into the list; `flags` as recv() has them. False: there is none. */
+static bool read_order(struct process *process, int flags)
 {
     const ssize_t bytes = recv(process->control, process->buffer, PACKET_BYTES, flags);
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
-    if (bytes < (ssize_t)sizeof *control)
+    if (bytes < (ssize_t)sizeof(struct control))
         _exit(EXIT_SUCCESS); /* the experiment is gone */
-    memcpy(control, process->buffer, sizeof *control);
+    process_keep(process, &process->orders, process->buffer, (size_t)bytes);
     return true;
 }
 
@@ -72,32 +92,41 @@ static void end(struct process *process)
     _exit(EXIT_SUCCESS);
 }
 
-static void obey(struct process *process)
+static void obey(struct process *process, const struct control *control)
 {
-    struct control control;
-    if (!read_control(process, &control, MSG_DONTWAIT))
-        return;
-    switch (control.type) {
+    switch (control->type) {
     case CONTROL_GONE:
-        process->pending[process->pending_count++] = control;
+        process->pending[process->pending_count++] = *control;
         return; /* it is closed when all that the other wrote has been read */
-    case CONTROL_REPORT: {
-        uint32_t *parts = malloc(process->group.nodes * sizeof *parts);
-        if (!parts)
-            process_fail(process, "malloc");
-        memcpy(parts, process->buffer + sizeof control, process->group.nodes * sizeof *parts);
-        faults_report(process, parts);
-        free(parts);
+    case CONTROL_REPORT:
+        faults_report(process, (const void *)(control + 1));
         break;
-    }
     case CONTROL_SUSPECT:
         process->now = board_now(process->board);
-        faults_suspect(process, control.index);
+        faults_suspect(process, control->index);
+        break;
+    case CONTROL_STOP:
+        process_view_stop(process);
+        break;
+    case CONTROL_VIEW:
+        process_view_begin(process, control + 1);
+        process->slot->client_closed++;
         break;
     default:
         end(process);
     }
     process_close(process);
+}
+
+static void obey_all(struct process *process)
+{
+    while (!process->dying) {
+        struct kept *order = process_take(&process->orders);
+        if (!order)
+            return;
+        obey(process, (const void *)order->content);
+        free(order);
+    }
 }
 
 /* Nothing is left to read: what an ended process counted as sent and did not arrive never will. */
@@ -144,18 +173,23 @@ static void come_back(struct process *process)
         clients_begin(process);
 }
 
+/* What is ordered before, such as a report of a crash in the first steps, is obeyed after them. */
 static void await(struct process *process, enum control_type type)
 {
-    for (;;) {
-        struct control control;
-        if (!read_control(process, &control, 0))
-            continue;
-        if (control.type == type)
-            return;
-        if (control.type != CONTROL_GONE)
+    struct kept_list early = {0};
+    for (bool found = false; !found;) {
+        while (!process->orders.first)
+            read_order(process, 0);
+        struct kept *order = process_take(&process->orders);
+        const struct control *control = (const void *)order->content;
+        found = control->type == (uint32_t)type;
+        if (control->type == CONTROL_END)
             end(process);
-        process->pending[process->pending_count++] = control; /* a process died in its first steps */
+        if (!found)
+            process_keep(process, &early, order->content, order->bytes);
+        free(order);
     }
+    process->orders = early;
 }
 
 static void take_first_steps(struct process *process)
@@ -175,6 +209,7 @@ static void take_first_steps(struct process *process)
     else
         begin(process);
     process->slot->started = 1;
+    process->slot->client_closed++;
     process_close(process);
     if (!process->returned && !process->dying)
         await(process, CONTROL_BEGIN);
@@ -242,6 +277,7 @@ _Noreturn void process_run(struct process *process)
     struct epoll_event events[EVENTS_AT_ONCE];
     prepare(process);
     take_first_steps(process);
+    obey_all(process);
     for (;;) {
         uint64_t now = board_now(process->board);
         clients_act(process, now);
@@ -258,8 +294,8 @@ _Noreturn void process_run(struct process *process)
         if (count == 0)
             settle_ended(process);
         for (int i = 0; i < count && !process->dying; i++) /* orders first: much may wait to be read */
-            if (events[i].data.fd == process->control)
-                obey(process);
+            if (events[i].data.fd == process->control && read_order(process, MSG_DONTWAIT))
+                obey_all(process);
         for (int i = 0; i < count && !process->dying; i++)
             handle(process, events[i].data.fd);
     }

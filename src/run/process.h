@@ -10,6 +10,7 @@
 #include "core/random.h"
 #include "run/board.h"
 #include "run/control.h"
+#include "run/run_view.h"
 #include "run/step_log.h"
 
 #define UNREACHABLE UINT32_MAX
@@ -50,10 +51,22 @@ struct instance {
     uint64_t timer_due[CV_MAX_TIMERS]; /* nanoseconds; 0: not armed */
 
     bool wants, inside; /* a request is under way; the node is inside */
+    uint64_t fence;     /* of the entry */
     uint64_t hold_ms;
     uint64_t leave_ns; /* when the node leaves; NO_TIME: it is not inside */
     uint64_t think_ns; /* when it requests again; NO_TIME: never */
     uint64_t waiting;  /* listed requests that wait until the present one is over */
+};
+
+/* An order that came before its time, or a message of a view that has not begun here. */
+struct kept {
+    struct kept *next;
+    size_t bytes;
+    uint64_t content[];
+};
+
+struct kept_list {
+    struct kept *first, *last;
 };
 
 struct process {
@@ -67,6 +80,9 @@ struct process {
     bool returned; /* it takes the place of a process that died */
     bool traced;   /* states are recorded, too */
     bool asks;     /* messages are checked for validity */
+    struct run_view view;
+    bool stopped; /* in no view: the last has ended and the next not begun, or the node has just come back */
+    bool joined;  /* it has been in a view */
     struct cv_group group;
     struct cv_self self;
     unsigned char *outbox;
@@ -92,7 +108,9 @@ struct process {
     uint64_t *received;      /* by slot: messages from there */
     struct control *pending; /* processes that have ended: what they wrote is read first */
     uint32_t pending_count;
-    unsigned char *buffer; /* a packet that was read */
+    struct kept_list orders;   /* that came before the first steps were over */
+    struct kept_list messages; /* of a later view */
+    unsigned char *buffer;     /* a packet that was read */
 };
 
 #define PACKET_BYTES ((size_t)160 << 10) /* the largest message of a run; a socket takes it as a whole */
@@ -103,9 +121,15 @@ _Noreturn void process_fail(const struct process *process, const char *call);
 /* Runs the node until the experiment ends it. */
 _Noreturn void process_run(struct process *process);
 
+/* Keeps a copy for later, and takes the first one out, which the caller frees; NULL: there is none. */
+void process_keep(const struct process *process, struct kept_list *list, const void *content, size_t bytes);
+struct kept *process_take(struct kept_list *list);
+
 /* ---- process_step.c ---- */
 
 int steps_init(struct process *process);
+/* Gives the instance a fresh state, of the group as it is now. */
+void step_init_state(struct process *process);
 /* Opens a step at this instant; `event` may be NULL. */
 struct cv_self *step_begin(struct process *process, struct cv_event *event);
 void step_finish(struct process *process);
@@ -122,10 +146,14 @@ uint64_t links_flush(struct process *process, uint64_t now);
 /* Takes one message from a connection; false: it is closed. */
 bool links_receive(struct process *process, int socket);
 bool links_idle(const struct process *process);
+/* Forgets the messages that wait here. */
+void links_drop(struct process *process);
 
 /* ---- process_clients.c ---- */
 
 void clients_begin(struct process *process);
+/* A view has begun: the client of the present name asks again, or begins. */
+void clients_resume(struct process *process);
 void clients_enter(struct process *process);
 /* Requests and exits that are due. */
 void clients_act(struct process *process, uint64_t now);
@@ -140,6 +168,15 @@ bool link_is_cut(const struct process *process, cv_node other);
 void faults_report(struct process *process, const uint32_t *parts);
 void faults_suspect(struct process *process, cv_node other);
 bool faults_crash_now(struct process *process, const struct cv_message *message, enum cv_moment moment);
+
+/* ---- process_view.c ---- */
+
+/* The view ends: the algorithm stands still, and the experiment is told what the node holds. */
+void process_view_stop(struct process *process);
+/* Another view begins, in which the algorithm starts afresh. */
+void process_view_begin(struct process *process, const void *order);
+/* A message came that is not of this view: it waits, or nobody wants it any more. */
+void process_view_receive(struct process *process, const struct packet *packet, size_t bytes);
 
 static inline struct process *process_of(const struct cv_self *me)
 {

@@ -37,6 +37,14 @@ static void request(struct process *process, uint64_t hold_ms)
     step_finish(process);
 }
 
+/* A new view has made the algorithm forget the request. */
+static void request_again(struct process *process)
+{
+    struct cv_event event = {.type = CV_EVENT_REQUEST, .peer = CV_NOBODY, .text = "again"};
+    process->algorithm->request(step_begin(process, &event));
+    step_finish(process);
+}
+
 static bool is_mine(const struct process *process, const struct cv_wish *wish)
 {
     return wish->node == process->node && wish->name == process->name;
@@ -82,7 +90,7 @@ void clients_begin(struct process *process)
     const uint64_t now_ms = process->returned ? board_now(process->board) / NS_PER_MS : 0;
     for (process->name = 0; process->name < process->board->names; process->name++) {
         struct instance *it = instance_of(process);
-        if (process->algorithm->adopt) {
+        if (process->algorithm->adopt && !process->stopped) {
             process->algorithm->adopt(step_begin(process, NULL), CV_NOBODY, 0);
             step_finish(process);
         }
@@ -100,12 +108,25 @@ void clients_begin(struct process *process)
                 wish(process, i);
         if (*remaining_of(process) && !it->wants && !process->returned)
             go_on(process);
-        if (process->algorithm->start) {
+        if (process->algorithm->start && !process->stopped) {
             process->algorithm->start(step_begin(process, NULL));
             step_finish(process);
         }
     }
     process->name = 0;
+}
+
+void clients_resume(struct process *process)
+{
+    const struct instance *it = instance_of(process);
+    if (it->wants && !it->inside)
+        request_again(process);
+    else if (!process->joined && !it->wants)
+        go_on(process);
+    if (process->algorithm->start && !process->dying) {
+        process->algorithm->start(step_begin(process, NULL));
+        step_finish(process);
+    }
 }
 
 void clients_enter(struct process *process)
@@ -114,6 +135,7 @@ void clients_enter(struct process *process)
     if (!it->wants || it->inside)
         return; /* no request asked for it: the judge will see two entries */
     it->inside = true;
+    it->fence = process->self.fence;
     process_open(process);
     it->leave_ns = process->now + it->hold_ms * NS_PER_MS;
 }
@@ -159,7 +181,7 @@ static void act(struct process *process, uint64_t now)
 
 void clients_act(struct process *process, uint64_t now)
 {
-    if (process->algorithm->problem != CV_MUTEX)
+    if (process->algorithm->problem != CV_MUTEX || process->stopped)
         return;
     for (process->name = 0; process->name < process->board->names; process->name++)
         act(process, now);
@@ -169,7 +191,7 @@ void clients_act(struct process *process, uint64_t now)
 uint64_t clients_next(const struct process *process)
 {
     uint64_t next = NO_TIME;
-    if (process->algorithm->problem != CV_MUTEX)
+    if (process->algorithm->problem != CV_MUTEX || process->stopped)
         return next;
     for (uint32_t name = 0; name < process->board->names; name++) {
         const struct instance *it = &process->names[name];

@@ -84,7 +84,7 @@ bool faults_id_suspected(const struct cv_self *me, cv_id id)
 static void tell_node(struct process *process, cv_node other, bool gone)
 {
     void (*handler)(struct cv_self *, cv_node) = gone ? process->algorithm->suspect : process->algorithm->trust;
-    if (!handler || process->node == other || process->dying)
+    if (!handler || process->node == other || process->dying || process->stopped)
         return;
     struct cv_event event = {.type = gone ? CV_EVENT_SUSPECT : CV_EVENT_TRUST, .peer = other};
     handler(step_begin(process, &event), other);

@@ -162,6 +162,16 @@ bool links_idle(const struct process *process)
     return true;
 }
 
+void links_drop(struct process *process)
+{
+    for (uint32_t to = 0; to < process->board->slots; to++)
+        for (struct link *link = &process->links[to]; link->first; process_close(process)) {
+            struct waiting *it = link->first;
+            link->first = it->next;
+            free(it);
+        }
+}
+
 bool links_receive(struct process *process, int socket)
 {
     const ssize_t bytes = recv(socket, process->buffer, PACKET_BYTES, MSG_DONTWAIT);
@@ -179,6 +189,10 @@ bool links_receive(struct process *process, int socket)
         (size_t)bytes != PACKET_HEAD + cv_message_bytes(message))
         return false;
     process->received[packet->slot]++;
+    if (packet->epoch != process->group.epoch || process->stopped) {
+        process_view_receive(process, packet, (size_t)bytes);
+        return true;
+    }
     step_deliver(process, packet);
     process->slot->closed++;
     return true;

@@ -30,22 +30,29 @@ static void grow_outbox(struct cv_self *me, size_t bytes)
 static const struct cv_runtime runtime = {
     .choose = draw_choice, .present = faults_node_present, .suspected = faults_id_suspected, .grow = grow_outbox};
 
-static void init_instance(struct process *process)
+void step_init_state(struct process *process)
 {
     const struct cv_algorithm *algorithm = process->algorithm;
     struct instance *it = instance_of(process);
+    free(it->state);
     it->bytes = algorithm->state_size ? algorithm->state_size(&process->group, process->node) : algorithm->state_bytes;
     it->state = calloc(1, (it->bytes + 15) / 8 * 8);
     if (!it->state)
         process_fail(process, "calloc");
-    it->clock = process->returned           ? process->slot->clock
-                : process->scenario->clocks ? process->scenario->clocks[process->node]
-                                            : 0;
-    it->leave_ns = it->think_ns = NO_TIME;
     process->self.state = it->state;
     if (algorithm->init)
         algorithm->init(&process->self);
     assert(!process->self.effects && !process->self.used);
+}
+
+static void init_instance(struct process *process)
+{
+    struct instance *it = instance_of(process);
+    it->clock = process->returned           ? process->slot->clock
+                : process->scenario->clocks ? process->scenario->clocks[process->node]
+                                            : 0;
+    it->leave_ns = it->think_ns = NO_TIME;
+    step_init_state(process);
 }
 
 int steps_init(struct process *process)
@@ -53,6 +60,9 @@ int steps_init(struct process *process)
     const struct cv_scenario *scenario = process->scenario;
     process->algorithm = scenario->algorithm;
     process->group = scenario->group;
+    run_view_apply(&process->view, scenario, &process->group);
+    process->stopped = process->returned && scenario->views;
+    process->joined = !process->stopped;
     process->group.absence = scenario->crash_count || scenario->partition_count || scenario->suspicion_count;
     process->kinds = cv_algorithm_kinds(scenario->algorithm);
     process->timers = cv_algorithm_timers(scenario->algorithm);

@@ -267,8 +267,10 @@ static void text_entries(FILE *out, const struct cv_run *run)
     }
     fprintf(out, "%s\n", shown < served ? " …" : "");
     if (run->views)
-        fprintf(out, "views     %llu change%s, %llu messages to elect coordinators\n", (unsigned long long)run->views,
-                run->views == 1 ? "" : "s", (unsigned long long)run->election_messages);
+        fprintf(out, "views     %llu change%s", (unsigned long long)run->views, run->views == 1 ? "" : "s");
+    if (run->views && !run->real_time) /* between processes no messages of the algorithms' elect a coordinator */
+        fprintf(out, ", %llu messages to elect coordinators", (unsigned long long)run->election_messages);
+    fputs(run->views ? "\n" : "", out);
 }
 
 /* Prints how many rounds there were, and the results. */
