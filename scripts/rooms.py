@@ -31,6 +31,7 @@ ROOMS = {
     "show": ("what a person sees", 3, 3, "study"),
     "explore": ("a run step by step, there and back", 0, 3, "study"),
     "live": ("sockets, peers, the algorithms hosted; alone knows libuv", 4, 5, "run"),
+    "plugin": ("algorithms from shared objects", 6, 6, "both"),
     "client": ("the library for C programs", 7, 7, "run"),
     "property": ("what must hold, in a simulated, checked or live run", 1, 3, "study"),
     "group": ("views, leases; alone knows libraft", 4, 4, "run"),

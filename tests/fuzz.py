@@ -27,7 +27,7 @@ FUZZERS |= {"formula": ["src/core/**/*.c"], "graph": ["src/core/**/*.c"], "http"
             "key": [*TEXT, "src/secure/key.c", "src/secure/openssl.c"], "pattern": TEXT, "plan": ALGORITHMS,
             "recording": [*ALGORITHMS, "src/cli/study/recording.c", "src/cli/study/recording_run.c", "src/property/**/*.c"],
             "settings": [*ALGORITHMS, "src/live/settings/*.c", "src/secure/acl.c", "src/group/terms.c"]}
-FUZZERS["replay"] = [*ALGORITHMS, "src/check/**/*.c", "src/explore/decision_text.c", "src/property/**/*.c", "src/show/**/*.c",
+FUZZERS["replay"] = [*ALGORITHMS, "src/plugin/*.c", "src/secure/digest.c", "src/secure/openssl.c", "src/check/**/*.c", "src/explore/decision_text.c", "src/property/**/*.c", "src/show/**/*.c",
                      *(f"src/cli/{name}.c" for name in ("study/replay_file", "study/check_options", "study/check_report",
                                                         "study/sim_options", "study/plugin", "options", "nearest", "command"))]
 FUZZERS["explore"] = [*ALGORITHMS, "src/explore/*.c", "src/check/**/*.c", "src/property/**/*.c", "src/show/**/*.c"]

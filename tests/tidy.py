@@ -29,11 +29,12 @@ ROOMS = {
     "explore": {"algorithm", "core", "property", "show", "check"},
     "group": {"core"},
     "secure": {"core"},
+    "plugin": {"core", "secure"},
     "live": {"core", "property", "group", "secure"},
     "resp": {"core"},
     "service": {"core", "group", "live", "secure", "resp"},
     "client": {"core", "resp", "secure"},
-    "cli": {"algorithm", "core", "property", "sim", "run", "show", "check", "explore", "group", "live", "service", "client", "secure", "resp"},
+    "cli": {"algorithm", "core", "property", "sim", "run", "show", "check", "explore", "group", "live", "plugin", "service", "client", "secure", "resp"},
 }
 
 # Rooms within rooms, the lowest first: a file may include what stands in its own and in those before. "" is the room itself.

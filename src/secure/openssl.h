@@ -26,6 +26,7 @@
     X(ERR_clear_error)                                                                                                 \
     X(ERR_peek_last_error)                                                                                             \
     X(ERR_reason_error_string)                                                                                         \
+    X(EVP_Digest)                                                                                                      \
     X(EVP_sha256)                                                                                                      \
     X(HMAC)                                                                                                            \
     X(SSL_CIPHER_find)                                                                                                 \

@@ -6,6 +6,19 @@
 #include "core/error.h"
 #include <conclave/algorithm.h>
 
+/* The user's algorithms of a command that takes several: --with FILE.so. */
+#define PLUGIN_MOST 16u
+struct plugin_list {
+    const struct cv_algorithm *algorithms[PLUGIN_MOST];
+    const char *paths[PLUGIN_MOST];
+    uint32_t count;
+};
+
+/* Adds one. */
+int plugin_add(struct plugin_list *list, const char *path, struct cv_complaint *complaint);
+/* Complains of those of another problem, and of those that have the name of one that is built in. */
+int plugin_list_check(const struct plugin_list *list, enum cv_problem problem, struct cv_complaint *complaint);
+
 /* An algorithm by name, or from a shared object if the name has a slash. 0 or CV_EINPUT. */
 int plugin_find(const char *name, const struct cv_algorithm **algorithm, struct cv_complaint *complaint);
 

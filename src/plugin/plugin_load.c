@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "plugin/plugin_load.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/parse.h"
+#include "plugin/plugin_file.h"
+#include "plugin/plugin_table.h"
+
+typedef int table_check(const char *path, const struct cv_algorithm *algorithm, struct cv_complaint *complaint);
+
+static int complain_of_half(const char *path, struct cv_complaint *complaint)
+{
+    return cv_complain(complaint, "%s: the file ends too early; expected the whole shared object", path);
+}
+
+/* `file` is what the loader opens, `path` what the user knows it by. */
+static int load(const char *file, const char *path, table_check *check, const struct cv_algorithm **algorithm,
+                struct cv_complaint *complaint)
+{
+    void *object = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!object) {
+        const char *why = dlerror();
+        const size_t length = strlen(file);
+        const bool named = strncmp(why, file, length) == 0 && why[length] == ':';
+        return cv_complain(complaint, "%s: %s; expected a shared object with an algorithm", path,
+                           why + (named ? length + 2 : 0));
+    }
+    *algorithm = dlsym(object, "conclave_algorithm");
+    const int error =
+        *algorithm
+            ? check(path, *algorithm, complaint)
+            : cv_complain(complaint, "%s: does not define conclave_algorithm; expected a table of that name", path);
+    if (error)
+        dlclose(object);
+    return error;
+}
+
+int cv_plugin_load(const char *path, const struct cv_algorithm **algorithm, struct cv_complaint *complaint)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const bool whole = file < 0 || plugin_file_is_whole(file);
+    if (file >= 0)
+        close(file);
+    return whole ? load(path, path, plugin_table_check, algorithm, complaint) : complain_of_half(path, complaint);
+}
+
+/* ---- for a node ---- */
+
+static struct cv_plugin *loaded;
+
+/*
+ * The copy's descriptor stays open. The loader knows an object again by its name, so a later plugin must not get the
+ * same number.
+ */
+static int load_copy(struct cv_plugin *plugin, struct cv_complaint *complaint)
+{
+    int copy;
+    char file[32];
+    const struct cv_brief path = cv_brief(plugin->path);
+    int error = plugin_file_copy(plugin->path, &copy, &plugin->digest, complaint);
+    if (error)
+        return error;
+    snprintf(file, sizeof file, "/proc/self/fd/%d", copy);
+    error = plugin_file_is_whole(copy)
+                ? load(file, path.text, plugin_table_check_for_node, &plugin->algorithm, complaint)
+                : complain_of_half(path.text, complaint);
+    if (error)
+        close(copy);
+    return error;
+}
+
+int cv_plugin_load_for_node(const char *path, const struct cv_plugin **plugin, struct cv_complaint *complaint)
+{
+    for (*plugin = loaded; *plugin; *plugin = (*plugin)->next)
+        if (strcmp((*plugin)->path, path) == 0)
+            return 0;
+    struct cv_plugin *fresh = calloc(1, sizeof *fresh);
+    if (!fresh || !(fresh->path = strdup(path))) {
+        free(fresh);
+        return CV_ENOMEM;
+    }
+    const int error = load_copy(fresh, complaint);
+    if (error) {
+        free(fresh->path);
+        free(fresh);
+        return error;
+    }
+    fresh->next = loaded;
+    *plugin = loaded = fresh;
+    return 0;
+}
