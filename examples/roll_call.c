@@ -60,12 +60,15 @@ static void on_present(struct cv_self *me, const struct cv_message *message)
     decide_if_complete(me);
 }
 
-/* Everybody says its own rank, and says it once: no more can be heard than there are others. */
+/*
+ * Everybody says its own rank, and says it once: no more can be heard than there are others. The sender may know of a
+ * change of its attribute before this node does, so only the id is compared.
+ */
 static bool valid(const struct cv_self *me, const struct cv_message *message)
 {
     const struct state *my = me->state;
     const struct answer *answer = cv_body(message);
-    return answer->rank == cv_rank_of(me, message->from) && my->heard < cv_nodes(me) - 1;
+    return cv_rank_id(answer->rank) == cv_id_of(me, message->from) && my->heard < cv_nodes(me) - 1;
 }
 
 static const struct cv_field state_fields[] = {

@@ -109,7 +109,8 @@ void member_rearranged(struct cv_member *member, cv_set changed)
     cv_host_freeze(&member->host);
     cv_host_resize(&member->host);
     cv_host_suspect(&member->host, member->peers.suspected);
-    member->term = (uint64_t)member->roster.generation << CV_TERM_BITS;
+    if (!is_of_now(member, member->term)) /* otherwise a term would come twice, and its messages with it */
+        member->term = (uint64_t)member->roster.generation << CV_TERM_BITS;
     if (member->begun)
         new_term(member);
 }
