@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Configurations with their ACLs: read or refused by a line, and no right that is not written there. */
 #include "live/settings/settings.h"
-#include "algorithm/registry.h"
+#include "fuzz/algorithm.h"
 #include "fuzz/file.h"
 #include "live/settings/settings_file.h"
 
@@ -29,11 +29,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct cv_settings settings;
     struct cv_complaint complaint = {{0}};
-    cv_settings_init(&settings, cv_algorithm_find);
-    int error = cv_settings_read(&settings, fuzz_file(data, size), cv_algorithm_find, &complaint);
+    cv_settings_init(&settings, fuzz_find_algorithm);
+    int error = cv_settings_read(&settings, fuzz_file(data, size), fuzz_find_algorithm, &complaint);
     if (!error) {
         check_rights(&settings.security.acls, data, size);
-        error = cv_settings_finish(&settings, cv_algorithm_find, &complaint);
+        error = cv_settings_finish(&settings, fuzz_find_algorithm, &complaint);
     }
     fuzz_check_complaint(error, complaint.text);
     for (uint32_t i = 0; !error && i < settings.rule_count; i++) {

@@ -19,7 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "algorithm/registry.h"
+#include "fuzz/algorithm.h"
 #include "fuzz/input.h"
 #include "group/raft/disk.h"
 #include "live/settings/settings.h"
@@ -266,7 +266,7 @@ static void hang_up(int *fd)
 static void set(struct cv_settings *settings, const char *section, const char *key, const char *value)
 {
     struct cv_complaint complaint = {{0}};
-    if (cv_settings_set(settings, section, key, value, cv_algorithm_find, &complaint) != 0) {
+    if (cv_settings_set(settings, section, key, value, fuzz_find_algorithm, &complaint) != 0) {
         fprintf(stderr, "[%s] %s = %s: %s\n", section, key, value, complaint.text);
         abort();
     }
@@ -277,7 +277,7 @@ static void set_up(struct cv_settings *settings, uint32_t index, bool raft)
     static const char *const rules[][2] = {
         {"lock l*", "lamport"}, {"lock m*", "maekawa"}, {"lock t*", "token-ring"}, {"lock r*", "ricart-agrawala"}};
     char text[128], key[16];
-    cv_settings_init(settings, cv_algorithm_find);
+    cv_settings_init(settings, fuzz_find_algorithm);
     snprintf(text, sizeof text, "%u", index + 1);
     set(settings, "node", "id", text);
     snprintf(text, sizeof text, "%s/clients%u", home(), index);
@@ -304,7 +304,7 @@ static void open_node(uint32_t index, bool raft, const struct cv_recorder *recor
     memset(node, 0, sizeof *node);
     current = node;
     set_up(&node->settings, index, raft);
-    int error = cv_settings_finish(&node->settings, cv_algorithm_find, &complaint);
+    int error = cv_settings_finish(&node->settings, fuzz_find_algorithm, &complaint);
     node->member.recorder = *recorder;
     node->member.recorder.context = node;
     cv_service_init(&node->service, &node->member, &node->settings);

@@ -24,14 +24,15 @@
 #include "live/host/host_names.h"
 #include "live/host/host_views.h"
 #include "live/net/connection.h"
-#include "live/net/objection.h"
+#include "live/plugin_failure.h"
+#include "live/plugins.h"
 #include "live/process/event_log.h"
+#include "live/refusals.h"
 #include "live/roster.h"
 #include "live/settings/settings.h"
 #include "live/views.h"
 
 #define TICK_US 1000u
-#define REMOVED_US 10000000u
 #define FEWEST_DESCRIPTORS 16
 #define PATIENCE_BOUNDS 10u /* no election takes longer than so many message delays */
 
@@ -278,7 +279,12 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
         cv_alarm_set(&member->loop.alarms, &member->begin, member->earliest_us);
 }
 
-/* ---- refusals ---- */
+static void beats(void *context)
+{
+    const struct cv_member *member = context;
+    if (member->consensus)
+        consensus_pass_time(member->consensus);
+}
 
 void member_end(struct cv_member *member, const char *format, ...)
 {
@@ -289,111 +295,6 @@ void member_end(struct cv_member *member, const char *format, ...)
     vsnprintf(member->outside, sizeof member->outside, format, arguments);
     va_end(arguments);
     uv_stop(&member->loop.uv);
-}
-
-static const char *mode_text(uint32_t mode)
-{
-    return mode == CV_MODE_STATIC ? "static" : mode == CV_MODE_RAFT ? "raft" : "raft with a tie-breaker";
-}
-
-/* A `group static` node grants without a majority, so it must not run beside members with agreed views. */
-static void other_mode(struct cv_member *member, const struct cv_frame *hello)
-{
-    if (member->roster.mode == CV_MODE_STATIC && hello->mode != CV_MODE_STATIC && hello->group)
-        member_end(member, "[group] mode = static: node %u belongs to a group %s, and so should this node", hello->from,
-                   mode_text(hello->mode));
-}
-
-static void beats(void *context)
-{
-    const struct cv_member *member = context;
-    if (member->consensus)
-        consensus_pass_time(member->consensus);
-}
-
-/*
- * This node does not believe a single member, which may be mistaken or lie. It believes that it was removed if no
- * member speaks with it as before, and either two members say so or for long no member says otherwise.
- */
-static bool is_removed(struct cv_member *member, const struct cv_frame *hello)
-{
-    const struct cv_roster *roster = &member->roster;
-    cv_set others = 0, speaking = 0;
-    for (cv_node node = 0; node < roster->count; node++) {
-        const struct cv_peer *peer = member->peers.list[node];
-        others |= peer ? cv_set_of(node) : 0;
-        speaking |= peer && peer->greeted && peer->id != hello->from ? cv_set_of(node) : 0;
-        if (!peer || peer->id != hello->from)
-            continue;
-        if (!member->removed_by)
-            member->removed_us = cv_loop_now();
-        member->removed_by |= cv_set_of(node);
-    }
-    const uint32_t enough = cv_set_count(others) < 2 ? cv_set_count(others) : 2;
-    return !(speaking & ~member->removed_by) &&
-           (cv_set_count(member->removed_by) >= enough || cv_loop_now() - member->removed_us >= REMOVED_US);
-}
-
-static const char *refusal_of_self(uint32_t refusal)
-{
-    if (refusal == CV_REFUSAL_DUPLICATE)
-        return "another process runs with the id";
-    if (refusal == CV_REFUSAL_RECOVERED)
-        return "the group was recovered without it; empty its directory, start it and say conclave replace";
-    if (refusal == CV_REFUSAL_RESTORED)
-        return "its directory is an old copy, which has forgotten promises; empty it, start the node and say conclave "
-               "replace";
-    return "its directory is not the one it had; empty it, start the node and say conclave replace";
-}
-
-/* Logs each member's refusal once, even if this node does not believe it. */
-static void note_refusal(struct cv_member *member, const struct cv_frame *hello)
-{
-    struct cv_peer *peer = peers_of(&member->peers, hello->from);
-    if (!peer || peer->refusal == hello->refusal)
-        return;
-    peer->refusal = hello->refusal;
-    cv_log_say(CV_LOG_PEER_REFUSED, "node %u refuses this node: %s %u", hello->from, refusal_of_self(hello->refusal),
-               member->roster.ids[member->roster.me]);
-}
-
-/* The others say that this node does not belong to the group, or cannot accept its identity. */
-static void refused(void *context, const struct cv_frame *hello, bool was_known)
-{
-    struct cv_member *member = context;
-    const struct cv_roster *roster = &member->roster;
-    if (hello->refusal == CV_REFUSAL_MODE)
-        other_mode(member, hello);
-    if (hello->refusal == CV_REFUSAL_EMPTY && member->consensus)
-        founding_refused(member->consensus, hello->from);
-    const bool final = hello->refusal == CV_REFUSAL_DIRECTORY || hello->refusal == CV_REFUSAL_RESTORED ||
-                       hello->refusal == CV_REFUSAL_RECOVERED || hello->refusal == CV_REFUSAL_DUPLICATE;
-    if (final)
-        note_refusal(member, hello);
-    if (final && is_removed(member, hello))
-        member_end(member, "node %u refuses node %u: %s %u", hello->from, roster->ids[roster->me],
-                   refusal_of_self(hello->refusal), roster->ids[roster->me]);
-    if (hello->refusal == CV_REFUSAL_REMOVED && member->consensus && hello->group && hello->group == roster->group &&
-        roster_believes(member->consensus, hello->stream - 1, was_known) && is_removed(member, hello))
-        member_end(member, "node %u does not belong to the group any more", roster->ids[roster->me]);
-}
-
-/* This node cannot accept a node as the member that it claims to be. */
-static void objected(void *context, const struct cv_frame *hello, enum cv_refusal why)
-{
-    struct cv_member *member = context;
-    struct cv_peer *peer = peers_of(&member->peers, hello->from);
-    if (!peer || why == CV_REFUSAL_REMOVED)
-        return;
-    peer->objected_us = cv_loop_now();
-    if (why == peer->objection)
-        return;
-    peer->objection = why;
-    if (why == CV_REFUSAL_UNDECIDED || why == CV_REFUSAL_OCCUPIED)
-        return;
-    cv_log(CV_LOG_PEER_REFUSED, {"peer", .number = hello->from}, {"why", .text = refusal_text(why)});
-    if (why == CV_REFUSAL_MODE)
-        other_mode(member, hello);
 }
 
 /* ---- putting it together ---- */
@@ -427,12 +328,31 @@ static int make_policies(struct cv_member *member, const struct cv_settings *set
     for (uint32_t i = 0; i < host->policy_count; i++) {
         const struct cv_rule *rule = i ? &settings->rules[i - 1] : &settings->election;
         host->policies[i].pattern = rule->pattern;
-        host->policies[i].algorithm = rule->algorithm;
+        host->policies[i].algorithm = rule->found.algorithm;
+        host->policies[i].file = rule->found.file;
+        host->policies[i].digest = rule->found.digest;
         host->policies[i].delay_us = rule->delay_ms * 1000;
         const int error = cv_rule_parameters(rule, settings, &host->policies[i].parameters, complaint);
         if (error)
             return error;
     }
+    return 0;
+}
+
+/* A plugin with a large state lowers the number of names, unless the operator has chosen it. */
+static int prepare_plugins(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint)
+{
+    struct cv_algorithm_host *host = &member->host;
+    uint64_t names;
+    member->peers.plugins = plugins_fingerprint(host);
+    if (member->peers.plugins)
+        cv_plugin_failure_tell();
+    const int error = plugins_measure(host, &names, complaint);
+    if (error || settings->names_given || names >= host->most)
+        return error;
+    host->most = names > 1 ? names : 1;
+    cv_log_say(CV_LOG_LIMITED, "[node] names = %llu: %llu, since the states of plugins are large",
+               (unsigned long long)settings->most_names, (unsigned long long)host->most);
     return 0;
 }
 
@@ -458,6 +378,8 @@ static int open_host(struct cv_member *member, const struct cv_settings *setting
     int error = make_policies(member, settings, complaint);
     if (!error)
         error = cv_host_init(host, settings->bound_ms, seed);
+    if (!error)
+        error = prepare_plugins(member, settings, complaint);
     if (!error && !(member->election = cv_host_open(host, CV_SUBJECT_GROUP, (struct cv_text){"", 0})))
         error = CV_ENOMEM;
     return error;
@@ -472,8 +394,8 @@ static int open_peers(struct cv_member *member, const struct cv_settings *settin
                                            .beat = peer_beat,
                                            .beats = beats,
                                            .frame = dispatch_frame,
-                                           .refused = refused,
-                                           .objected = objected,
+                                           .refused = refusals_refused,
+                                           .objected = refusals_objected,
                                            .context = member};
     peers->loop = &member->loop;
     peers->roster = &member->roster;

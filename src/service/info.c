@@ -303,8 +303,12 @@ static void write_configuration(const struct page *page)
     }
     for (uint32_t i = 0; i < member->host.policy_count; i++) {
         const struct cv_policy *policy = &member->host.policies[i];
-        fprintf(file, "%s_of_%s:%s/%08x\r\n", policy->algorithm->problem == CV_MUTEX ? "lock" : "election",
-                policy->pattern ? policy->pattern : "group", policy->algorithm->name, policy->fingerprint);
+        const char *problem = policy->algorithm->problem == CV_MUTEX ? "lock" : "election";
+        const char *pattern = policy->pattern ? policy->pattern : "group";
+        char digest[CV_DIGEST_TEXT_BYTES];
+        fprintf(file, "%s_of_%s:%s/%08x\r\n", problem, pattern, policy->algorithm->name, policy->fingerprint);
+        if (policy->file)
+            fprintf(file, "sha256_of_%s_%s:%s\r\n", problem, pattern, cv_digest_text(&policy->digest, digest));
     }
 }
 

@@ -17,9 +17,10 @@ def frame(kind, body):
 
 
 def hello(group=0, sender=1, to=3, magic=MAGIC, version=VERSION, stream=77, mode=RAFT, refusal=0, heard=0, expects=1,
-          directory=1):
+          directory=1, plugins=b""):
+    """`plugins`: the end of a greeting by a node that hosts some."""
     return frame(HELLO, struct.pack("<IIQIIQQQQBBBBIIQQ", magic, version, group, sender, to, stream, heard, expects, 0, mode,
-                                    refusal, 0, 0, directory, 1, 0, 1 << 30))
+                                    refusal, 0, 0, directory, 1, 0, 1 << 30) + plugins)
 
 
 def beat(term=1, epoch=0, expects=1, sent_at=0, lease_ms=300, drift_ppm=0):

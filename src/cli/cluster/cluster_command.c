@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "algorithm/registry.h"
+#include "cli/cluster/node_algorithm.h"
 #include "cli/command.h"
 #include "core/parse.h"
 
@@ -20,29 +20,43 @@
 struct request {
     struct cluster cluster;
     const char *rules[MOST_WORDS + 1], *settings[MOST_WORDS + 1];
-    char *made[MOST_WORDS]; /* rules to be freed */
+    char *made[2 * MOST_WORDS + 1]; /* words of these, to be freed */
     uint32_t rule_count, setting_count, made_count;
     bool restarts;
 };
 
 /* ---- options ---- */
 
+static const char *keep(struct request *request, char *made)
+{
+    return request->made[request->made_count++] = made;
+}
+
 static int take_rule(void *context, const char *text, struct cv_complaint *complaint)
 {
     struct request *request = context;
     const char *equals = strrchr(text, '='), *name = equals ? equals + 1 : text;
-    const struct cv_algorithm *algorithm = cv_algorithm_find(name);
-    if (!algorithm || algorithm->problem != CV_MUTEX)
-        return cv_complain(complaint, "--algorithm %s: expected a mutual exclusion algorithm; see conclave list",
-                           cv_brief(text).text);
+    const struct cv_algorithm *algorithm;
+    char *rule = NULL, *path;
     if (request->rule_count == MOST_WORDS)
         return cv_complain(complaint, "--algorithm %s: expected at most %d of them", cv_brief(text).text, MOST_WORDS);
-    char *rule = NULL;
-    if (asprintf(&rule, "%s%s", equals ? "" : "*=", text) < 0)
-        return CV_ENOMEM;
-    request->made[request->made_count++] = rule;
-    request->rules[request->rule_count++] = rule;
-    return 0;
+    const int error = node_algorithm_take("--algorithm", name, CV_MUTEX, &path, &algorithm, complaint);
+    if (error)
+        return error;
+    if (asprintf(&rule, "%.*s=%s", equals ? (int)(equals - text) : 1, equals ? text : "*", path ? path : name) < 0)
+        rule = NULL;
+    free(path);
+    request->rules[request->rule_count] = keep(request, rule);
+    return request->rules[request->rule_count++] ? 0 : CV_ENOMEM;
+}
+
+/* The nodes read it in files that stand elsewhere. */
+static bool is_relative_plugin(const char *text, const char *equals)
+{
+    const struct cv_text target = {text, (size_t)(equals - text)};
+    const bool algorithm =
+        cv_text_is(target, "group.election") || (target.length > 10 && strncmp(equals - 10, ".algorithm", 10) == 0);
+    return algorithm && equals[1] != '/' && strchr(equals, '/');
 }
 
 static int take_setting(void *context, const char *text, struct cv_complaint *complaint)
@@ -51,8 +65,16 @@ static int take_setting(void *context, const char *text, struct cv_complaint *co
     const char *equals = strchr(text, '='), *dot = strchr(text, '.');
     if (!equals || !dot || dot > equals || request->setting_count == MOST_WORDS)
         return cv_complain(complaint, "--set %s: expected SECTION.KEY=VALUE", cv_brief(text).text);
-    request->settings[request->setting_count++] = text;
-    return 0;
+    if (!is_relative_plugin(text, equals)) {
+        request->settings[request->setting_count++] = text;
+        return 0;
+    }
+    char *path = node_algorithm_path(equals + 1), *setting = NULL;
+    if (path && asprintf(&setting, "%.*s=%s", (int)(equals - text), text, path) < 0)
+        setting = NULL;
+    free(path);
+    request->settings[request->setting_count++] = keep(request, setting);
+    return setting ? 0 : CV_ENOMEM;
 }
 
 static int take_port(void *context, const char *text, struct cv_complaint *complaint)
@@ -84,12 +106,11 @@ static int take_group(void *context, const char *text, struct cv_complaint *comp
 static int take_election(void *context, const char *text, struct cv_complaint *complaint)
 {
     struct request *request = context;
-    const struct cv_algorithm *algorithm = cv_algorithm_find(text);
-    if (!algorithm || algorithm->problem != CV_ELECTION)
-        return cv_complain(complaint, "--election %s: expected an election algorithm; see conclave list",
-                           cv_brief(text).text);
-    request->cluster.election = text;
-    return 0;
+    const struct cv_algorithm *algorithm;
+    char *path;
+    const int error = node_algorithm_take("--election", text, CV_ELECTION, &path, &algorithm, complaint);
+    request->cluster.election = path ? keep(request, path) : text;
+    return error;
 }
 
 #define FIELD(member) offsetof(struct request, member)
@@ -102,11 +123,12 @@ static const struct option_row rows[] = {
     {"dir", "DIR", OPTION_TEXT, FIELD(cluster.directory),
      .help = "the directory for configurations, sockets and logs (a temporary one)"},
     {"algorithm", "A", OPTION_TAKE, 0,
-     .help = "the algorithm for mutual exclusion; PATTERN=A: for names that match; repeatable (central)",
+     .help = "the algorithm for mutual exclusion, a name or ./FILE.so; PATTERN=A: for names that match; repeatable "
+             "(central)",
      .take = take_rule, .repeats = true},
     {"group", "raft|static", OPTION_TAKE, 0, .help = "how the nodes agree on the members: see conclave-node(1) (raft)",
      .take = take_group},
-    {"election", "E", OPTION_TAKE, 0, .help = "the algorithm that elects the coordinator (bully)",
+    {"election", "E", OPTION_TAKE, 0, .help = "the algorithm that elects the coordinator, a name or ./FILE.so (bully)",
      .take = take_election},
     {"set", "SECTION.KEY=VALUE", OPTION_TAKE, 0, .help = "a setting of all nodes; repeatable", .take = take_setting,
      .repeats = true},

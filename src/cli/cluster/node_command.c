@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "algorithm/registry.h"
+#include "cli/cluster/node_algorithm.h"
 #include "cli/command.h"
 #include "cli/record.h"
 #include "live/net/path.h"
@@ -46,12 +46,12 @@ struct request {
 
 static int take_config(void *request, const char *path, struct cv_complaint *complaint)
 {
-    return cv_settings_read(((struct request *)request)->settings, path, cv_algorithm_find, complaint);
+    return cv_settings_read(((struct request *)request)->settings, path, node_algorithm_find, complaint);
 }
 
 static int set_node(void *request, const char *key, const char *value, struct cv_complaint *complaint)
 {
-    return cv_settings_set(((struct request *)request)->settings, "node", key, value, cv_algorithm_find, complaint);
+    return cv_settings_set(((struct request *)request)->settings, "node", key, value, node_algorithm_find, complaint);
 }
 
 static int take_listen(void *request, const char *address, struct cv_complaint *complaint)
@@ -94,7 +94,7 @@ static int take_setting(void *request, const char *text, struct cv_complaint *co
             return cv_complain(complaint, "--set %s: too long", cv_brief(text).text);
         snprintf(names[i], sizeof names[i], "%.*s", (int)parts[i].length, parts[i].start);
     }
-    return cv_settings_set(((struct request *)request)->settings, names[0], names[1], names[2], cv_algorithm_find,
+    return cv_settings_set(((struct request *)request)->settings, names[0], names[1], names[2], node_algorithm_find,
                            complaint);
 }
 
@@ -132,7 +132,7 @@ static int read_options(struct cv_settings *settings, int argc, char **argv, con
                         struct cv_complaint *complaint)
 {
     struct request request = {.settings = settings};
-    cv_settings_init(settings, cv_algorithm_find);
+    cv_settings_init(settings, node_algorithm_find);
     const int next = options_read(&node_options, argc, argv, &request, complaint);
     if (next == OPTIONS_HELP) {
         options_help(&node_options, stdout);
@@ -143,7 +143,7 @@ static int read_options(struct cv_settings *settings, int argc, char **argv, con
     if (next < argc)
         return cv_complain(complaint, "%s: expected no argument; see conclave node --help", cv_brief(argv[next]).text);
     *record = request.record;
-    return cv_settings_finish(settings, cv_algorithm_find, complaint);
+    return cv_settings_finish(settings, node_algorithm_find, complaint);
 }
 
 /* ---- what the process may use ---- */

@@ -190,6 +190,16 @@ static void check_links(const struct doctor_group *group, const struct doctor_li
 
 /* ---- refusals ---- */
 
+static const char *identity_remedy(struct cv_text why)
+{
+    if (memmem(why.start, why.length, "two processes", 13))
+        return "find the two processes, and end the one that should not be";
+    if (memmem(why.start, why.length, "plugins", 7))
+        return "compare the files of [lock] and [election] by sha256sum, give all members the same, and start again "
+               "those that had another";
+    return "start it with an empty directory, and say conclave replace and its id to a member that serves";
+}
+
 /* Reads the lines `refuses_ID:why` of the peers' section, one for each refused member. */
 static void check_identity(const struct doctor_group *group, const struct doctor_limits *limits,
                            struct doctor_report *report)
@@ -208,13 +218,9 @@ static void check_identity(const struct doctor_group *group, const struct doctor
             if (strstr(told.text, name))
                 continue;
             list(&told, "", "%s", name);
-            doctor_find(report, "identity", DOCTOR_PROBLEM,
-                        memmem(why.start, why.length, "two processes", 13)
-                            ? "find the two processes, and end the one that should not be"
-                            : "start it with an empty directory, and say conclave replace and its id to a member that "
-                              "serves",
-                        "node %lld refuses node %.*s: %.*s", (long long)group->members[i].id,
-                        (int)(peer.length - sizeof mark + 1), peer.start + sizeof mark - 1, (int)why.length, why.start);
+            doctor_find(report, "identity", DOCTOR_PROBLEM, identity_remedy(why), "node %lld refuses node %.*s: %.*s",
+                        (long long)group->members[i].id, (int)(peer.length - sizeof mark + 1),
+                        peer.start + sizeof mark - 1, (int)why.length, why.start);
         }
     }
     if (!told.length)

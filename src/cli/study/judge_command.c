@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/study/plugin.h"
 #include "cli/study/recording_run.h"
 #include "core/formula/theory_symbols.h"
 #include "core/parse.h"
@@ -18,9 +19,15 @@
 struct request {
     const char *name, *svg;
     bool json, diagram;
+    struct plugin_list own;
     struct recording recording;
     enum cv_verdict verdict; /* the worst of all */
 };
+
+static int take_own(void *request, const char *path, struct cv_complaint *complaint)
+{
+    return plugin_add(&((struct request *)request)->own, path, complaint);
+}
 
 #define FIELD(member) offsetof(struct request, member)
 
@@ -29,6 +36,8 @@ static const struct option_row rows[] = {
     {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "print JSON"},
     {"diagram", NULL, OPTION_SWITCH, FIELD(diagram), .help = "draw each run (with --name)"},
     {"svg", "FILE", OPTION_TEXT, FIELD(svg), .help = "write each run as SVG (with --name)"},
+    {"with", "FILE.so", OPTION_TAKE, 0, .help = "an algorithm of your own that was recorded; repeatable",
+     .take = take_own, .repeats = true},
     {0},
 };
 
@@ -255,6 +264,8 @@ int command_judge(int argc, char **argv)
     const int first = read_options(&request, argc, argv, &code);
     if (!first)
         return code;
+    request.recording.own = request.own.algorithms;
+    request.recording.own_count = request.own.count;
     for (int i = first; code == EXIT_HELD && i < argc; i++) {
         const int error = recording_read(&request.recording, argv[i], &complaint);
         code = error ? command_fail(error, &complaint) : EXIT_HELD;

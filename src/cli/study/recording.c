@@ -294,6 +294,15 @@ static int read_view(struct reading *reading, const json_t *line)
 
 /* ---- lines ---- */
 
+/* A recording names algorithms, and the user brings those that are not built in: no file is loaded for a recording. */
+static const struct cv_algorithm *find_algorithm(const struct recording *recording, const char *name)
+{
+    for (uint32_t i = 0; i < recording->own_count; i++)
+        if (strcmp(recording->own[i]->name, name) == 0)
+            return recording->own[i];
+    return cv_algorithm_find(name);
+}
+
 static int read_line(struct reading *reading, const json_t *line)
 {
     const char *type = text_of(line, "type"), *name = text_of(line, "event");
@@ -315,9 +324,9 @@ static int read_line(struct reading *reading, const json_t *line)
         return complain(reading, "expected an event and its time");
     if (strcmp(name, "view") == 0)
         return read_view(reading, line);
-    const struct cv_algorithm *algorithm = algorithm_name ? cv_algorithm_find(algorithm_name) : NULL;
+    const struct cv_algorithm *algorithm = algorithm_name ? find_algorithm(reading->recording, algorithm_name) : NULL;
     if (!algorithm || !subject || !text_of(line, "name"))
-        return complain(reading, "expected a subject, a name and a known algorithm");
+        return complain(reading, "expected a subject, a name and a known algorithm; --with FILE.so brings your own");
     struct recording_story *story = story_of(reading->recording, subject, text_of(line, "name"), algorithm);
     if (!story)
         return CV_ENOMEM;

@@ -70,6 +70,8 @@ struct recording_view {
 };
 
 struct recording {
+    const struct cv_algorithm *const *own; /* the user's algorithms, besides those that are built in */
+    uint32_t own_count;
     cv_id *ids;
     uint32_t *attributes;
     struct recording_node *known;

@@ -73,9 +73,9 @@ static enum cv_validity check_field(const struct cv_group *group, const struct c
 /* ---- messages ---- */
 
 /* The first kind of a synchronizer carries the messages of its app, which have any length. */
-static bool fits(const struct cv_algorithm *algorithm, const struct cv_kind *kind, uint32_t nodes,
-                 const struct cv_message *message)
+bool cv_message_fits(const struct cv_algorithm *algorithm, uint32_t nodes, const struct cv_message *message)
 {
+    const struct cv_kind *kind = &algorithm->kinds[message->kind];
     const uint64_t bytes = message->words * 4, least = kind->bytes + cv_kind_numbers(kind, nodes) * 4;
     const bool carries = algorithm->problem == CV_SYNCHRONIZER && message->kind == 0;
     return carries || cv_kind_has_list(kind) ? bytes >= least : bytes == least;
@@ -99,7 +99,7 @@ enum cv_validity cv_message_validity(const struct cv_algorithm *algorithm, uint3
     if (message->kind >= kinds)
         return refuse(why, CV_FORGED, "a message of no known kind");
     const struct cv_kind *kind = &algorithm->kinds[message->kind];
-    if (!fits(algorithm, kind, me->group->nodes, message))
+    if (!cv_message_fits(algorithm, me->group->nodes, message))
         return refuse(why, CV_FORGED, "a message of the wrong length");
     if (comes_from_elsewhere(me, message))
         return refuse(why, CV_FORGED, "a message of a node that has no link to this one");

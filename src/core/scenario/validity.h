@@ -34,6 +34,9 @@ enum cv_validity {
     CV_FORGED /* no node that keeps to the algorithm sends it */
 };
 
+/* Has the message the length of its kind, which the algorithm must have, in a group of so many nodes? */
+bool cv_message_fits(const struct cv_algorithm *algorithm, uint32_t nodes, const struct cv_message *message);
+
 /*
  * Judges a message, and puts the first mistake into `why`. `kinds`: the number of the algorithm's kinds. The step is
  * that of the receiver, with its state, its group and its `region`.

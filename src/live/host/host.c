@@ -8,9 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "live/host/plugin_effects.h"
+
 #define FIRST_OUTBOX 4096u
 #define LONGEST_REST_TICKS 32u
 #define NO_HOPS UINT64_MAX
+#define LONGEST_TIMER_TICKS (1ull << 40)
 #define MOST_HOPS 2048u /* of an election's message, and of the messages that it causes */
 
 static struct cv_algorithm_host *host_of(const struct cv_self *me)
@@ -169,9 +172,13 @@ static void send_all(struct cv_algorithm_host *host, struct cv_instance *instanc
 
 /* ---- one step ---- */
 
-static struct cv_self *begin(struct cv_algorithm_host *host, struct cv_instance *instance, struct cv_event *event)
+_Thread_local struct cv_step_mark cv_step_mark;
+
+static struct cv_self *begin(struct cv_algorithm_host *host, struct cv_instance *instance, const char *handler,
+                             struct cv_event *event)
 {
     struct cv_self *me = &host->self;
+    cv_step_mark = (struct cv_step_mark){.instance = instance, .handler = handler};
     if (event) {
         begin_step(host);
         instance->clock = (instance->clock + 1) & CV_CLOCK_MASK;
@@ -195,7 +202,8 @@ static void set_timers(struct cv_algorithm_host *host, struct cv_instance *insta
 {
     struct cv_self *me = &host->self;
     for (uint32_t timer = 0; timer < instance->policy->timers; timer++) {
-        const uint64_t delay = me->timer_delay[timer] ? me->timer_delay[timer] : 1;
+        uint64_t delay = me->timer_delay[timer] ? me->timer_delay[timer] : 1;
+        delay = delay < LONGEST_TIMER_TICKS ? delay : LONGEST_TIMER_TICKS;
         if (me->timers_armed & 1u << timer)
             cv_alarm_set(host->alarms, &instance->timers[timer].alarm, host->calls.now() + delay * host->tick_us);
         else if (me->timers_cancelled & 1u << timer)
@@ -209,9 +217,18 @@ static void set_flag(struct cv_instance *instance, enum cv_instance_flag flag, b
     instance->flags = on ? instance->flags | flag : instance->flags & ~(uint32_t)flag;
 }
 
+static void check_plugin(const struct cv_self *me, const struct cv_instance *instance)
+{
+    cv_step_mark.fault = plugin_effects_fault(me, instance);
+    if (cv_step_mark.fault)
+        abort();
+}
+
 static void finish(struct cv_algorithm_host *host, struct cv_instance *instance)
 {
     struct cv_self *me = &host->self;
+    if (instance->policy->file)
+        check_plugin(me, instance);
     const uint32_t did = me->effects;
     const uint64_t clock = me->clock & CV_CLOCK_MASK;
     const bool news = did & (CV_DID_ELECT | CV_DID_FORGET) &&
@@ -220,6 +237,7 @@ static void finish(struct cv_algorithm_host *host, struct cv_instance *instance)
         set_timers(host, instance);
     if (host->calls.event)
         tell_effects(host, instance);
+    cv_step_mark.instance = NULL;
     set_flag(instance, CV_CALLING, me->calling);
     set_flag(instance, CV_KNOWS, me->knows);
     instance->leader = me->elected;
@@ -254,7 +272,8 @@ void cv_host_request(struct cv_algorithm_host *host, struct cv_instance *instanc
     instance->flags |= CV_WANTS;
     instance->answered = 0;
     cv_host_tell_members(host, instance);
-    instance->policy->algorithm->request(begin(host, instance, &(struct cv_event){.type = CV_EVENT_REQUEST}));
+    instance->policy->algorithm->request(
+        begin(host, instance, "request", &(struct cv_event){.type = CV_EVENT_REQUEST}));
     finish(host, instance);
     cv_host_start(host, instance);
     if (instance->resting)
@@ -265,7 +284,7 @@ void cv_host_request(struct cv_algorithm_host *host, struct cv_instance *instanc
 void cv_host_release(struct cv_algorithm_host *host, struct cv_instance *instance)
 {
     instance->flags &= ~(uint32_t)CV_INSIDE;
-    instance->policy->algorithm->release(begin(host, instance, &(struct cv_event){.type = CV_EVENT_LEAVE}));
+    instance->policy->algorithm->release(begin(host, instance, "release", &(struct cv_event){.type = CV_EVENT_LEAVE}));
     finish(host, instance);
     settle(host);
 }
@@ -273,8 +292,9 @@ void cv_host_release(struct cv_algorithm_host *host, struct cv_instance *instanc
 void cv_host_call(struct cv_algorithm_host *host, struct cv_instance *instance, bool recovers)
 {
     const struct cv_algorithm *algorithm = instance->policy->algorithm;
-    void (*handler)(struct cv_self *) = recovers && algorithm->recover ? algorithm->recover : algorithm->start;
-    handler(begin(host, instance, &(struct cv_event){.type = CV_EVENT_START}));
+    const bool recover = recovers && algorithm->recover;
+    void (*handler)(struct cv_self *) = recover ? algorithm->recover : algorithm->start;
+    handler(begin(host, instance, recover ? "recover" : "start", &(struct cv_event){.type = CV_EVENT_START}));
     finish(host, instance);
     settle(host);
 }
@@ -290,7 +310,7 @@ void cv_host_tell(struct cv_algorithm_host *host, struct cv_instance *instance, 
     tell(host, instance, &event);
     if (!handler)
         return;
-    handler(begin(host, instance, NULL), node);
+    handler(begin(host, instance, gone ? "suspect" : "trust", NULL), node);
     finish(host, instance);
     settle(host);
 }
@@ -303,7 +323,7 @@ void cv_host_start(struct cv_algorithm_host *host, struct cv_instance *instance)
     if (!instance->policy->algorithm->start)
         return;
     begin_step(host);
-    instance->policy->algorithm->start(begin(host, instance, NULL));
+    instance->policy->algorithm->start(begin(host, instance, "start", NULL));
     finish(host, instance);
     settle(host);
 }
@@ -315,7 +335,9 @@ void cv_host_timeout(struct cv_alarm *alarm)
     const uint32_t which = (uint32_t)(timer - instance->timers);
     const struct cv_algorithm *algorithm = instance->policy->algorithm;
     struct cv_event event = {.type = CV_EVENT_TIMEOUT, .detail = which, .text = algorithm->timers[which]};
-    algorithm->timeout(begin(instance->host, instance, &event), which);
+    struct cv_self *me = begin(instance->host, instance, "timeout", &event);
+    cv_step_mark.detail = event.text;
+    algorithm->timeout(me, which);
     finish(instance->host, instance);
     settle(instance->host);
 }
@@ -351,9 +373,10 @@ static enum cv_validity judge(struct cv_algorithm_host *host, const struct cv_pa
     struct cv_instance *instance = parcel->instance;
     const struct cv_message *message = parcel->message;
     const struct cv_algorithm *algorithm = instance->policy->algorithm;
-    struct cv_self *me = begin(host, instance, NULL);
+    struct cv_self *me = begin(host, instance, "valid", NULL);
     me->region = region_of(instance);
     const enum cv_validity validity = cv_message_validity(algorithm, instance->policy->kinds, me, message, why);
+    cv_step_mark.instance = NULL;
     if (validity != CV_VALID)
         return validity;
     *why = "a message with a time that cannot be";
@@ -378,7 +401,8 @@ static void receive(struct cv_algorithm_host *host, const struct cv_parcel *parc
     tell(host, instance,
          &(struct cv_event){
              .type = CV_EVENT_RECEIVE, .peer = message->from, .message = parcel->number, .content = message});
-    struct cv_self *me = begin(host, instance, NULL);
+    struct cv_self *me = begin(host, instance, "receive", NULL);
+    cv_step_mark.detail = instance->policy->algorithm->kinds[message->kind].name;
     host->hops = parcel->hops;
     instance->policy->algorithm->kinds[message->kind].receive(me, message);
     finish(host, instance);

@@ -18,6 +18,7 @@
 #include "core/scenario/validity.h"
 #include "group/view.h"
 #include "live/host/promise.h"
+#include "secure/digest.h"
 
 /* What a name stands for. Critical sections begin anew in every view, elections in every term. */
 enum cv_subject {
@@ -29,14 +30,17 @@ enum cv_subject {
 };
 
 #define CV_NAME_BYTES 512u
-#define CV_TERM_BITS 32u /* low bits of a ballot's round; the high bits are the view */
+#define CV_MOST_STATE_BYTES ((size_t)64 << 20) /* of one node for one name */
+#define CV_TERM_BITS 32u                       /* low bits of a ballot's round; the high bits are the view */
 
 /* The algorithm that serves names of a pattern. */
 struct cv_policy {
     char *pattern; /* for fnmatch(3); NULL: the group's own election */
     const struct cv_algorithm *algorithm;
+    const char *file;        /* of a plugin: where it was loaded from; NULL: it is built in */
+    struct cv_digest digest; /* of that file */
     int64_t *parameters;
-    uint32_t fingerprint; /* of the algorithm and its parameters, which must be the same at all members */
+    uint32_t fingerprint; /* of the algorithm, its file and its parameters, which must be the same at all members */
     uint32_t kinds, timers;
     uint64_t delay_us; /* for the service: how long a name stays closed after its holder was lost */
     struct cv_group group;
@@ -113,6 +117,18 @@ static inline struct cv_text cv_instance_name(const struct cv_instance *instance
 {
     return (struct cv_text){instance->name, instance->name_length};
 }
+
+/*
+ * The handler that is running in this thread. If a plugin fails, the log tells which, and what it was doing.
+ */
+struct cv_step_mark {
+    const struct cv_instance *instance; /* NULL: no handler is running */
+    const char *handler;                /* "receive", "timeout" and so on */
+    const char *detail;                 /* the kind of message, or the timer; or NULL */
+    const char *fault;                  /* what the host found wrong with its effects; NULL: nothing */
+};
+
+extern _Thread_local struct cv_step_mark cv_step_mark;
 
 /* A message on its way, with the runtime's data on it. */
 struct cv_parcel {

@@ -218,6 +218,8 @@ static int init_policy(struct cv_algorithm_host *host, struct cv_policy *policy,
     policy->kinds = cv_algorithm_kinds(algorithm);
     policy->timers = cv_algorithm_timers(algorithm);
     policy->fingerprint = XXH32(algorithm->name, strlen(algorithm->name), 0);
+    if (policy->file)
+        policy->fingerprint = XXH32(&policy->digest, sizeof policy->digest, policy->fingerprint);
     const uint32_t parameters = cv_algorithm_parameters(algorithm);
     if (parameters)
         policy->fingerprint = XXH32(policy->parameters, parameters * sizeof *policy->parameters, policy->fingerprint);

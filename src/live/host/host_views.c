@@ -26,8 +26,12 @@ int cv_host_restart(struct cv_algorithm_host *host, struct cv_instance *instance
         instance->group->attributes = instance->attributes;
         instance->group->absence = true;
     }
+    cv_step_mark = (struct cv_step_mark){.instance = instance, .handler = "state_size"};
     const size_t bytes =
         algorithm->state_size ? algorithm->state_size(instance->group, host->roster->me) : algorithm->state_bytes;
+    cv_step_mark.instance = NULL;
+    if (bytes > CV_MOST_STATE_BYTES)
+        return CV_ENOMEM;
     if (bytes > instance->state_bytes) {
         unsigned char *state = realloc(instance->state, bytes);
         if (!state)
@@ -43,8 +47,10 @@ int cv_host_restart(struct cv_algorithm_host *host, struct cv_instance *instance
     host->self.state = instance->state;
     host->self.group = instance->group;
     host->self.node = host->roster->me;
+    cv_step_mark = (struct cv_step_mark){.instance = instance, .handler = "init"};
     if (algorithm->init)
         algorithm->init(&host->self);
+    cv_step_mark.instance = NULL;
     return 0;
 }
 
@@ -112,8 +118,10 @@ void cv_host_adopt(struct cv_algorithm_host *host, struct cv_instance *instance)
     me->clock = instance->clock;
     me->used = 0;
     me->effects = 0;
+    cv_step_mark = (struct cv_step_mark){.instance = instance, .handler = "adopt"};
     instance->policy->algorithm->adopt(me, instance->holder, instance->fence);
     assert(!me->used);
+    cv_step_mark.instance = NULL;
     me->timers_armed = me->timers_cancelled = 0;
     instance->flags |= CV_FRESH;
     if (instance->holder == me->node)

@@ -262,7 +262,8 @@ struct cv_frame peer_hello(const struct cv_peer *peer)
                              .directory = self->directory,
                              .starts = self->starts,
                              .members = self->members,
-                             .stored = self->stored};
+                             .stored = self->stored,
+                             .plugins = peer->peers->plugins};
 }
 
 /* The connection is gone. A peer that refuses a new one is dead, or as good as dead. */

@@ -47,6 +47,7 @@ static const struct {
     [CV_LOG_MEMBERS] = {"members", CV_LOG_WARNING},
     [CV_LOG_FOUNDING] = {"founding", CV_LOG_WARNING},
     [CV_LOG_TERMS] = {"terms", CV_LOG_WARNING},
+    [CV_LOG_PLUGIN_FAILED] = {"plugin-failed", CV_LOG_ERROR},
 };
 
 static const char *const level_names[] = {"error", "warning", "info"};

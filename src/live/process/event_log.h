@@ -41,15 +41,16 @@ enum cv_log_event {
     CV_LOG_EXPOSED,     /* others may eavesdrop */
     CV_LOG_RELOADED,
     CV_LOG_NOT_RELOADED,
-    CV_LOG_STALLED,     /* the loop stood still for long */
-    CV_LOG_PRIORITY,    /* the priority is lower than configured */
-    CV_LOG_ADDRESS,     /* an address of a member cannot be used */
-    CV_LOG_NOT_WRITTEN, /* the node could not write a file that it can do without */
-    CV_LOG_REMOVED,     /* the node has no place in the group, or none any more, and ends */
-    CV_LOG_MEMBERS,     /* the file lists other members than the group has */
-    CV_LOG_FOUNDING,    /* a node without a group tells what it waits for */
-    CV_LOG_TERMS,       /* the group's terms override the file's */
-    CV_LOG_LIMITED,     /* the system allows less than the settings do */
+    CV_LOG_STALLED,       /* the loop stood still for long */
+    CV_LOG_PRIORITY,      /* the priority is lower than configured */
+    CV_LOG_ADDRESS,       /* an address of a member cannot be used */
+    CV_LOG_NOT_WRITTEN,   /* the node could not write a file that it can do without */
+    CV_LOG_REMOVED,       /* the node has no place in the group, or none any more, and ends */
+    CV_LOG_MEMBERS,       /* the file lists other members than the group has */
+    CV_LOG_FOUNDING,      /* a node without a group tells what it waits for */
+    CV_LOG_TERMS,         /* the group's terms override the file's */
+    CV_LOG_LIMITED,       /* the system allows less than the settings do */
+    CV_LOG_PLUGIN_FAILED, /* a plugin crashed, and the node ends */
     CV_LOG_EVENTS
 };
 

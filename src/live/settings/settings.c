@@ -34,7 +34,8 @@ void cv_settings_init(struct cv_settings *settings, cv_settings_find *find)
                                      .most_names = 1000000,
                                      .most_sessions = 10000,
                                      .client_timeout_ms = 10000};
-    settings->election.algorithm = find("bully");
+    struct cv_complaint complaint;
+    find("bully", &settings->election.found, &complaint);
     security_settings_init(&settings->security);
     cv_limits_init(&settings->limits);
 }
@@ -91,14 +92,49 @@ static int set_text(char **text, const char *value)
     return *text ? 0 : CV_ENOMEM;
 }
 
-static int set_algorithm(struct cv_rule *rule, enum cv_problem problem, const char *section, const char *key,
-                         const char *value, cv_settings_find *find, struct cv_complaint *complaint)
+static const char *problem_text(uint32_t problem)
 {
-    rule->algorithm = find(value);
-    if (rule->algorithm && rule->algorithm->problem == problem)
-        return 0;
+    static const char *const texts[] = {[CV_ELECTION] = "an election",
+                                        [CV_MUTEX] = "a mutual exclusion",
+                                        [CV_SYNCHRONIZER] = "a synchronizer's",
+                                        [CV_SYNCHRONOUS] = "a synchronous",
+                                        [CV_PATHS] = "a shortest-paths"};
+    return texts[problem];
+}
+
+/* A path in a file is relative to the directory of that file, one on the command line to where the node is started. */
+static int find_algorithm(const struct cv_settings *settings, const char *value, cv_settings_find *find,
+                          struct cv_found_algorithm *found, struct cv_complaint *complaint)
+{
+    const char *slash = settings->path && *value != '/' ? strrchr(settings->path, '/') : NULL;
+    char *path = NULL;
+    if (!strchr(value, '/') || !slash)
+        return find(value, found, complaint);
+    if (asprintf(&path, "%.*s/%s", (int)(slash - settings->path), settings->path, value) < 0)
+        return CV_ENOMEM;
+    const int error = find(path, found, complaint);
+    free(path);
+    return error;
+}
+
+static int set_algorithm(const struct cv_settings *settings, struct cv_rule *rule, enum cv_problem problem,
+                         const char *section, const char *key, const char *value, cv_settings_find *find,
+                         struct cv_complaint *complaint)
+{
+    struct cv_complaint why;
+    rule->found = (struct cv_found_algorithm){0};
+    const int error = find_algorithm(settings, value, find, &rule->found, &why);
+    const struct cv_algorithm *algorithm = rule->found.algorithm;
+    if (error == CV_EINPUT)
+        return cv_complain(complaint, "[%s] %s = %s", section, key, why.text);
+    if (error || (algorithm && algorithm->problem == problem))
+        return error;
+    if (rule->found.file)
+        return cv_complain(complaint, "[%s] %s = %s: %s is %s algorithm; expected %s algorithm", section, key,
+                           cv_brief(value).text, algorithm->name, problem_text(algorithm->problem),
+                           problem_text(problem));
     return cv_complain(complaint, "[%s] %s = %s: expected %s algorithm; see conclave list", section, key,
-                       cv_brief(value).text, problem == CV_MUTEX ? "a mutual exclusion" : "an election");
+                       cv_brief(value).text, problem_text(problem));
 }
 
 static int add_parameter(struct cv_rule *rule, const char *key, const char *value)
@@ -168,6 +204,7 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
     }
     if (strcmp(key, "directory") == 0)
         return set_text(&settings->directory, value);
+    settings->names_given |= strcmp(key, "names") == 0;
     if (strcmp(key, "names") == 0)
         return set_number(&settings->most_names, 1, UINT32_MAX, "node", key, value, complaint);
     settings->sessions_given |= strcmp(key, "clients") == 0;
@@ -289,7 +326,7 @@ static int set_group(struct cv_settings *settings, const char *key, const char *
     if (cv_term_find(key) < CV_TERMS)
         return set_term(settings, cv_term_find(key), value, complaint);
     if (strcmp(key, "election") == 0)
-        return set_algorithm(&settings->election, CV_ELECTION, "group", key, value, find, complaint);
+        return set_algorithm(settings, &settings->election, CV_ELECTION, "group", key, value, find, complaint);
     if (strcmp(key, "heartbeat") == 0)
         return set_number(&settings->heartbeat_ms, 1, LARGEST_MS, "group", key, value, complaint);
     if (strcmp(key, "timeout") == 0)
@@ -325,7 +362,7 @@ static int set_rule(struct cv_settings *settings, enum cv_problem problem, const
     if (!rule)
         return CV_ENOMEM;
     if (strcmp(key, "algorithm") == 0)
-        return set_algorithm(rule, problem, section, key, value, find, complaint);
+        return set_algorithm(settings, rule, problem, section, key, value, find, complaint);
     if (problem == CV_MUTEX && strcmp(key, "delay") == 0)
         return set_number(&rule->delay_ms, 0, LARGEST_MS, section, key, value, complaint);
     return add_parameter(rule, key, value);
@@ -444,16 +481,14 @@ int cv_settings_finish(struct cv_settings *settings, cv_settings_find *find, str
             return error;
     }
     for (uint32_t i = 0; i < settings->rule_count; i++)
-        if (!settings->rules[i].algorithm)
+        if (!settings->rules[i].found.algorithm)
             return cv_complain(complaint, "[%s %s] algorithm: expected",
                                settings->rules[i].problem == CV_MUTEX ? "lock" : "election",
                                settings->rules[i].pattern);
     struct cv_rule *rest = rule_of(settings, CV_MUTEX, "*"); /* comes last, unless the file has it */
     if (!rest)
         return CV_ENOMEM;
-    if (!rest->algorithm)
-        rest->algorithm = find("central");
-    return 0;
+    return rest->found.algorithm ? 0 : find("central", &rest->found, complaint);
 }
 
 /* ---- parameters ---- */
@@ -482,7 +517,7 @@ static int read_parameter(const struct cv_setting *setting, const struct cv_para
 int cv_rule_parameters(const struct cv_rule *rule, const struct cv_settings *settings, int64_t **parameters,
                        struct cv_complaint *complaint)
 {
-    const struct cv_algorithm *algorithm = rule->algorithm;
+    const struct cv_algorithm *algorithm = rule->found.algorithm;
     const uint32_t count = cv_algorithm_parameters(algorithm);
     (void)settings;
     *parameters = calloc(count + 1u, sizeof **parameters);

@@ -8,6 +8,7 @@
 #include "live/settings/settings_limits.h"
 #include "live/settings/settings_operations.h"
 #include "live/settings/settings_security.h"
+#include "secure/digest.h"
 
 #define CV_MOST_LISTENERS 4u
 #define CV_MOST_ADDRESSES 4u  /* of a member, for its peers */
@@ -20,11 +21,18 @@ struct cv_setting {
     char *key, *value;
 };
 
+/* An algorithm that was found by its name, or loaded from the file of that path. */
+struct cv_found_algorithm {
+    const struct cv_algorithm *algorithm; /* NULL: none */
+    const char *file;                     /* its path; NULL: it is built in. Never freed */
+    struct cv_digest digest;              /* of that file */
+};
+
 /* The algorithm for names of a pattern: [lock PATTERN], [election PATTERN]. */
 struct cv_rule {
     char *pattern;
     enum cv_problem problem;
-    const struct cv_algorithm *algorithm;
+    struct cv_found_algorithm found;
     struct cv_setting *parameters;
     uint64_t delay_ms; /* how long a lock stays closed after its holder was lost */
 };
@@ -39,6 +47,7 @@ struct cv_member_setting {
 };
 
 struct cv_settings {
+    const char *path; /* of the file that is being read; NULL: none */
     cv_id id;
     bool has_id;
     char *listen[CV_MOST_LISTENERS]; /* for clients: host:port or the path of a socket */
@@ -60,14 +69,18 @@ struct cv_settings {
     uint32_t terms_given; /* the group's terms that the file sets, a bit each */
     uint64_t heartbeat_ms, timeout_ms, longest_timeout_ms, bound_ms;
     bool sessions_given;
+    bool names_given;
     uint64_t most_names, most_sessions, client_timeout_ms;
     struct cv_security_settings security;
     struct cv_operations_settings operations;
     struct cv_limits limits;
 };
 
-/* Finds an algorithm by name; the settings know no registry. */
-typedef const struct cv_algorithm *cv_settings_find(const char *name);
+/*
+ * Finds an algorithm by its name, or, if that has a slash, loads it; the settings know neither registry nor files. None
+ * of that name: nothing is found, and no complaint. A file that cannot be used: CV_EINPUT with a complaint.
+ */
+typedef int cv_settings_find(const char *name, struct cv_found_algorithm *found, struct cv_complaint *complaint);
 
 void cv_settings_init(struct cv_settings *settings, cv_settings_find *find);
 void cv_settings_free(struct cv_settings *settings);

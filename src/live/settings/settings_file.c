@@ -129,7 +129,9 @@ int cv_settings_read(struct cv_settings *settings, const char *path, cv_settings
     struct reading reading = {.settings = settings, .find = find, .file = fopen(path, "re")};
     if (!reading.file)
         return cv_complain(complaint, "--config %s: cannot be read: %s", cv_brief(path).text, strerror(errno));
+    settings->path = path;
     const int error = read_lines(&reading, path, complaint);
+    settings->path = NULL;
     free(reading.line);
     fclose(reading.file);
     return error;
