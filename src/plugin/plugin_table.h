@@ -9,7 +9,7 @@
 
 /* The interface's version, the parts that every algorithm has, and the tables of fields. */
 int plugin_table_check(const char *path, const struct cv_algorithm *algorithm, struct cv_complaint *complaint);
-/* The same, and what a node needs besides: the handlers that it calls, messages that fit a frame, names that fit its reports. */
+/* The same, and what a node needs besides: handlers that it calls, messages that fit a frame, names without blanks. */
 int plugin_table_check_for_node(const char *path, const struct cv_algorithm *algorithm, struct cv_complaint *complaint);
 
 #endif
