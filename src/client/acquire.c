@@ -62,11 +62,10 @@ static int ask_once(struct conclave *session, const struct cv_client_words *word
     return told == CONCLAVE_TIMEOUT ? cv_client_fail(session, told, "waited too long") : told;
 }
 
-int cv_client_acquire(struct conclave *session, const struct cv_client_words *words, uint64_t wait_ms, uint64_t *fence,
-                      int64_t *asked_ms)
+/* Asks other servers, too, if the first is lost meanwhile. */
+static int acquire(struct conclave *session, const struct cv_client_words *words, int64_t until_ms, uint64_t *fence,
+                   int64_t *asked_ms)
 {
-    const int64_t began_ms = cv_boot_ms();
-    const int64_t until_ms = wait_ms < (uint64_t)INT32_MAX * 1000 ? began_ms + (int64_t)wait_ms : CV_CLIENT_NEVER;
     int64_t granted = 0, lost_ms = -1;
     for (;;) {
         const bool connected = session->fd >= 0;
@@ -99,14 +98,20 @@ void cv_client_want_ttl(const struct conclave *session, uint64_t ttl_ms, char tt
     words->word[words->count++] = session->secret;
 }
 
-int cv_client_begin(struct conclave *session, enum cv_client_kind kind, const char *name, uint64_t fence,
-                    uint64_t ttl_ms, bool shared, int64_t asked_ms)
+static const char *ending(enum cv_client_kind kind)
+{
+    return kind == CV_CLIENT_LED ? "RESIGN" : "UNLOCK";
+}
+
+/* It was granted. If that took long, the server is asked how much time is left. */
+static int begin(struct conclave *session, enum cv_client_kind kind, const char *name, uint64_t fence, uint64_t ttl_ms,
+                 bool shared, int64_t asked_ms)
 {
     struct cv_client_interest *held = cv_client_remember(session, kind, name);
     int error = 0;
     if (!held) {
         if (ttl_ms) /* it would outlive the session; there may be enough memory to give it back */
-            cv_client_end(session, kind == CV_CLIENT_LED ? "RESIGN" : "UNLOCK", name, fence, true);
+            cv_client_end(session, ending(kind), name, fence, true);
         cv_client_disconnect(session);
         return cv_client_no_memory(session);
     }
@@ -122,17 +127,37 @@ int cv_client_begin(struct conclave *session, enum cv_client_kind kind, const ch
     if (took_ms > (int64_t)ttl_ms / 10)
         error = conclave_renew(session, name, fence, NULL);
     if (error == CONCLAVE_INTERRUPTED)
-        cv_client_end(session, kind == CV_CLIENT_LED ? "RESIGN" : "UNLOCK", name, fence, true);
+        cv_client_end(session, ending(kind), name, fence, true);
     return error;
+}
+
+int cv_client_acquire(struct conclave *session, enum cv_client_kind kind, const struct cv_client_words *words,
+                      uint64_t wait_ms, uint64_t ttl_ms, bool shared, uint64_t *fence)
+{
+    const char *name = words->word[1];
+    int64_t asked_ms;
+    const int64_t until_ms = wait_ms < (uint64_t)INT32_MAX * 1000 ? cv_boot_ms() + (int64_t)wait_ms : CV_CLIENT_NEVER;
+    for (;;) {
+        int error = acquire(session, words, until_ms, fence, &asked_ms);
+        if (error == CONCLAVE_INTERRUPTED && *fence && ttl_ms) {
+            /* It was granted at that moment, and would outlive the session. */
+            cv_client_end(session, ending(kind), name, *fence, true);
+            return cv_client_fail(session, error, "interrupted");
+        }
+        if (!error)
+            error = begin(session, kind, name, *fence, ttl_ms, shared, asked_ms);
+        /* A process that stood still when it was granted may find it lost already: it goes on waiting. */
+        if (error != CONCLAVE_LOST || cv_boot_ms() >= until_ms)
+            return error;
+    }
 }
 
 int conclave_lock(struct conclave *session, const char *name, const struct conclave_want *want, uint64_t *fence)
 {
     static const struct conclave_want nothing_special = {0};
     char ttl[24];
-    int64_t asked_ms;
     want = want ? want : &nothing_special;
-    int error = cv_client_check_name(session, name);
+    const int error = cv_client_check_name(session, name);
     if (error)
         return error;
     const uint64_t ttl_ms = want->ends_with_session ? 0 : want->ttl_ms ? want->ttl_ms : CONCLAVE_TTL_MS;
@@ -142,13 +167,7 @@ int conclave_lock(struct conclave *session, const char *name, const struct concl
     if (want->shared)
         words.word[words.count++] = "SHARED";
     const uint64_t wait_ms = want->try_once ? 0 : want->wait_ms ? want->wait_ms : UINT64_MAX;
-    error = cv_client_acquire(session, &words, wait_ms, fence, &asked_ms);
-    if (error == CONCLAVE_INTERRUPTED && *fence && ttl_ms) {
-        cv_client_end(session, "UNLOCK", name, *fence,
-                      true); /* it was granted at that moment, and would outlive the session */
-        return cv_client_fail(session, error, "interrupted");
-    }
-    return error ? error : cv_client_begin(session, CV_CLIENT_HELD, name, *fence, ttl_ms, want->shared, asked_ms);
+    return cv_client_acquire(session, CV_CLIENT_HELD, &words, wait_ms, ttl_ms, want->shared, fence);
 }
 
 int conclave_try_lock(struct conclave *session, const char *name, uint64_t *fence)

@@ -9,8 +9,7 @@ int conclave_campaign(struct conclave *session, const char *name, const struct c
                       uint64_t *fence)
 {
     char priority[24], ttl[24];
-    int64_t asked_ms;
-    int error = cv_client_check_name(session, name);
+    const int error = cv_client_check_name(session, name);
     if (error)
         return error;
     const uint64_t wanted_ms = candidate && candidate->ttl_ms ? candidate->ttl_ms : CONCLAVE_TTL_MS;
@@ -25,12 +24,7 @@ int conclave_campaign(struct conclave *session, const char *name, const struct c
     }
     const bool try_once = candidate && candidate->try_once, patient = !candidate || !candidate->wait_ms;
     const uint64_t wait_ms = try_once ? 0 : patient ? UINT64_MAX : candidate->wait_ms;
-    error = cv_client_acquire(session, &words, wait_ms, fence, &asked_ms);
-    if (error == CONCLAVE_INTERRUPTED && *fence && ttl_ms) {
-        cv_client_end(session, "RESIGN", name, *fence, true);
-        return cv_client_fail(session, error, "interrupted");
-    }
-    return error ? error : cv_client_begin(session, CV_CLIENT_LED, name, *fence, ttl_ms, false, asked_ms);
+    return cv_client_acquire(session, CV_CLIENT_LED, &words, wait_ms, ttl_ms, false, fence);
 }
 
 static int ask_about(struct conclave *session, const char *command, const char *name, struct cv_text *answer)

@@ -404,24 +404,38 @@ static int greet(struct conclave *session)
     return error;
 }
 
+/* Tries the server whose turn it is. */
+static int try_server(struct conclave *session)
+{
+    const struct cv_text server = cv_client_server(session->servers, session->turn);
+    char why[sizeof session->why];
+    int error = cv_client_dial(session, server);
+    if (!error)
+        error = greet(session);
+    if (!error)
+        return 0;
+    hang_up(session);
+    session->turn++;
+    memcpy(why, session->why, sizeof why);
+    return cv_client_fail(session, error, "%.*s: %.350s", (int)(server.length < 100 ? server.length : 100),
+                          server.start, why);
+}
+
 int cv_client_connect(struct conclave *session)
 {
     int error = session->fd >= 0 ? 0 : CONCLAVE_INVALID;
     const size_t count = cv_client_servers(session->servers);
-    for (size_t i = 0; i < count && error && error != CONCLAVE_INTERRUPTED; i++) {
-        const struct cv_text server = cv_client_server(session->servers, session->turn);
-        char why[sizeof session->why];
-        error = cv_client_dial(session, server);
-        if (!error)
-            error = greet(session);
-        if (!error)
-            return 0;
-        hang_up(session);
-        session->turn++;
-        memcpy(why, session->why, sizeof why);
-        cv_client_fail(session, error, "%.*s: %.350s", (int)(server.length < 100 ? server.length : 100), server.start,
-                       why);
-    }
+    for (size_t i = 0; i < count && error && error != CONCLAVE_INTERRUPTED; i++)
+        error = try_server(session);
+    return error;
+}
+
+int cv_client_connect_within(struct conclave *session, int timeout_ms)
+{
+    const int usual_ms = session->timeout_ms;
+    session->timeout_ms = timeout_ms < usual_ms ? timeout_ms : usual_ms;
+    const int error = try_server(session);
+    session->timeout_ms = usual_ms;
     return error;
 }
 

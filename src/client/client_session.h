@@ -63,6 +63,8 @@ int cv_client_no_memory(struct conclave *session);
 
 /* Makes sure there is a connection: tries each server once if there is none. */
 int cv_client_connect(struct conclave *session);
+/* Tries one server, for so long at most: the caller has something else to do then. */
+int cv_client_connect_within(struct conclave *session, int timeout_ms);
 /* Ends the connection. What ends with it is lost; the rest will be asked for again. */
 void cv_client_disconnect(struct conclave *session);
 

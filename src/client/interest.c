@@ -205,6 +205,16 @@ static int ask_again(struct conclave *session, struct cv_client_interest *intere
     return cv_client_mention(session, observed ? &look : &renew, interest);
 }
 
+/* How long a server may take to answer: what is held has to be renewed with another one in good time. */
+static int64_t patience_ms(const struct conclave *session)
+{
+    int64_t patience_ms = session->timeout_ms;
+    for (const struct cv_client_interest *each = session->interests; each; each = each->next)
+        if (each->ttl_ms && (int64_t)each->ttl_ms / 8 < patience_ms)
+            patience_ms = (int64_t)each->ttl_ms / 8;
+    return patience_ms;
+}
+
 /*
  * Has a question been unanswered for too long? Only if another server could do better: holds that end with the session
  * would be lost with this server.
@@ -212,14 +222,22 @@ static int ask_again(struct conclave *session, struct cv_client_interest *intere
 static bool server_hangs(const struct conclave *session, int64_t now_ms)
 {
     const struct cv_client_question *oldest = session->first_question;
-    int64_t patience_ms = session->timeout_ms;
-    for (const struct cv_client_interest *each = session->interests; each; each = each->next) {
+    for (const struct cv_client_interest *each = session->interests; each; each = each->next)
         if (each->kind != CV_CLIENT_OBSERVED && !each->ttl_ms)
             return false;
-        if (each->ttl_ms && (int64_t)each->ttl_ms / 8 < patience_ms)
-            patience_ms = (int64_t)each->ttl_ms / 8;
-    }
-    return session->forsaken || (oldest && now_ms - oldest->asked_ms >= patience_ms);
+    return session->forsaken || (oldest && now_ms - oldest->asked_ms >= patience_ms(session));
+}
+
+/* Tries one server, and not beyond the moment when the first hold ends: that has to be told in time. */
+static int reconnect(struct conclave *session, int64_t now_ms)
+{
+    int64_t left_ms = patience_ms(session);
+    for (const struct cv_client_interest *each = session->interests; each; each = each->next)
+        if (each->ends_ms != CV_CLIENT_NEVER && each->ends_ms - now_ms < left_ms)
+            left_ms = each->ends_ms - now_ms;
+    const int error = cv_client_connect_within(session, left_ms > 1 ? (int)left_ms : 1);
+    session->retry_ms = cv_boot_ms() + RETRY_MS;
+    return error == CONCLAVE_INTERRUPTED || error == CONCLAVE_NO_MEMORY ? error : 0;
 }
 
 static int do_what_is_due(struct conclave *session)
@@ -231,11 +249,10 @@ static int do_what_is_due(struct conclave *session)
         session->turn++;
     }
     if (session->fd < 0 && session->interests && now_ms >= session->retry_ms) {
-        const int error = cv_client_connect(session);
-        now_ms = cv_boot_ms();
-        session->retry_ms = now_ms + RETRY_MS;
-        if (error == CONCLAVE_INTERRUPTED || error == CONCLAVE_NO_MEMORY)
+        const int error = reconnect(session, now_ms);
+        if (error)
             return error;
+        now_ms = cv_boot_ms();
     }
     for (struct cv_client_interest *each = session->interests; each; each = next) {
         next = each->next;

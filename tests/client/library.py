@@ -326,6 +326,36 @@ def check_waiting_through_a_failure():
             expect("granted", granted, [2])
 
 
+def check_silence():
+    """No server answers any more, though all accept connections: the loss is told when the time is over, not later."""
+    with Fake() as first, Fake() as second, Session(f"{first.address},{second.address}", 8000) as one:
+        second.locks = first.locks
+        expect("lock", one.lock(ttl_ms=1000), 1)
+        first.hung = second.hung = True
+        began = time.monotonic()
+        expect("told", one.event(), (EVENT_LOST, "a", 1, ""))
+        within("in time", time.monotonic() - began, 0.3, 7)
+        first.hung = second.hung = False
+
+
+def check_stale_grant():
+    """A lock that is lost by the time that its grant is heard of is asked for again."""
+    with Fake() as server, Session(server.address) as holder, Session(server.address) as waiter:
+        holder.lock(ttl_ms=60000)
+        granted = []
+        thread = threading.Thread(target=lambda: granted.append(waiter.lock(ttl_ms=2000)))
+        thread.start()
+        until(lambda: server.waiting("a") == 1)
+        time.sleep(0.3)  # a grant after more than a tenth of the time to live is looked at
+        server.refuse_renewal = True
+        holder.unlock(1)
+        until(lambda: server.asked("RENEW"))
+        server.refuse_renewal = False
+        thread.join()
+        within("it asks again", len(server.asked("LOCK")), 3, 1000)
+        expect("and gets it", server.holders("a"), granted)
+
+
 def check_hanging():
     """Servers that hang without closing anything: waiters, locks with a time to live and observers go elsewhere."""
     with Fake() as first, Fake() as second:
@@ -396,7 +426,8 @@ def check_own_loop():
 
 def main(wanted):
     for check in (check_locks, check_waiting, check_arguments, check_servers, check_losing, check_ttl, check_defaults,
-                  check_waiting_through_a_failure, check_hanging, check_elections, check_own_loop):
+                  check_waiting_through_a_failure, check_silence, check_stale_grant,
+                  check_hanging, check_elections, check_own_loop):
         if not wanted or check.__name__ in wanted:
             starvation.run(check, failures=failures)
     print(f"{len(failures)} failures")

@@ -56,7 +56,11 @@ MUTANTS = [
      "library.py check_losing"),
     ("time is counted from the answer", LOCK, "    if (took_ms > (int64_t)ttl_ms / 10)", "    if (0)",
      "library.py check_ttl"),
-    ("the next server is not tried", SESSION, "        session->turn++;\n        memcpy(why", "        memcpy(why", "library.py check_servers"),
+    ("a loss waits for servers that do not answer", INTEREST, "left_ms > 1 ? (int)left_ms : 1", "session->timeout_ms",
+     "library.py check_silence"),
+    ("what was granted too long ago is not asked for again", LOCK, "        if (error != CONCLAVE_LOST || ", "        if (error || ",
+     "library.py check_stale_grant"),
+    ("the next server is not tried", SESSION, "    session->turn++;\n    memcpy(why", "    memcpy(why", "library.py check_servers"),
     ("a wait ends with its server", LOCK, "now_ms >= lost_ms + PATIENCE_MS)", "now_ms >= lost_ms)",
      "library.py check_waiting_through_a_failure"),
 ]
