@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""The same without asyncio: a thread of its own renews and listens, and the caller's threads wait for it."""
+
+import asyncio
+import concurrent.futures
+import os
+import threading
+
+from . import aio
+from .errors import Invalid, LockLost
+
+
+class Client:
+    """Asks the servers of a list, which default to $CONCLAVE_SERVER. Threads may share it. `timeout`: seconds that a
+    server may take to answer. The files are those of conclave.aio.Client."""
+
+    def __init__(self, servers=None, **options):
+        self._client = aio.Client(servers, **options)
+        self._process = os.getpid()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="conclave", daemon=True)
+        self._thread.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Gives back all that it holds."""
+        if self._thread and self._process == os.getpid():
+            self._run(self._finish())
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+        self._thread = None
+
+    async def _finish(self):
+        await self._client.close()
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
+
+    def _run(self, coroutine, undo=None):
+        """Runs it in the thread. If the caller is interrupted it ends, and `undo` gives back what it had got by then."""
+        if self._process != os.getpid() or not self._thread:
+            coroutine.close()
+            raise Invalid("the client is closed" if self._process == os.getpid() else "the client belongs to the parent process")
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result()
+        except concurrent.futures.CancelledError:
+            raise Invalid("the client was closed") from None
+        except BaseException:
+            future.cancel()
+            if undo:
+                self._loop.call_soon_threadsafe(undo)
+            raise
+
+    def lock(self, name, *, wait=None, ttl=10.0, shared=False, on_lost=None):
+        """Waits for it; give it back by `with`, or by release(). `wait`: seconds, 0 tries once, None waits for as long as
+        it takes; then WaitTimeout. `ttl`: the servers promise it for so many seconds, renewed in the background; 0: it
+        lasts as long as its connection. `on_lost` is called with the hold, in the client's thread."""
+        return self._hold(lambda told: self._client.lock(name, wait=wait, ttl=ttl, shared=shared, on_lost=told), on_lost)
+
+    def campaign(self, name, *, priority=0, wait=None, ttl=10.0, on_lost=None):
+        """The same for leadership; the candidate with the highest priority is preferred."""
+        return self._hold(lambda told: self._client.campaign(name, priority=priority, wait=wait, ttl=ttl, on_lost=told), on_lost)
+
+    def _hold(self, ask, on_lost):
+        hold = Hold(self)
+
+        async def acquire():
+            hold._hold = await ask(lambda _: on_lost(hold) if on_lost else None)
+
+        self._run(acquire(), lambda: hold._hold and self._client._spawn(hold._hold.release()))
+        return hold
+
+    def leader(self, name):
+        """The Leader, or None."""
+        return self._run(self._client.leader(name))
+
+    def observe(self, name):
+        """Leaders as they change, beginning with the present one: iterate over it."""
+        return Observation(self, name)
+
+    def execute(self, *words):
+        """The answer to any command that does not wait."""
+        return self._run(self._client.execute(*words))
+
+
+class Hold:
+    """A lock or a leadership that is held. It belongs to the process that got it, not to its children."""
+
+    _hold = None
+
+    def __init__(self, client):
+        self._client = client
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        try:
+            self.release()
+        except LockLost:
+            if kind is None:
+                raise
+
+    @property
+    def name(self):
+        return self._hold.name
+
+    @property
+    def fence(self):
+        return self._hold.fence
+
+    @property
+    def left(self):
+        """Seconds for which it is surely held, by this process's own clock; 0 if it is not."""
+        if self._client._process != os.getpid():
+            return 0.0
+        left = self._hold.peek()
+        if left <= 0 and self._client._thread:
+            self._client._loop.call_soon_threadsafe(lambda: self._hold.left)  # it tells whom it may concern
+        return left
+
+    @property
+    def held(self):
+        return self.left > 0
+
+    def check(self):
+        """Raises LockLost if it is not held. The clock decides, so a process that was stopped learns it here, first."""
+        if not self.held:
+            raise self._hold.loss()
+
+    def release(self):
+        """Gives it back. LockLost if it was lost before. If no server answers, it ends by itself when its time is over."""
+        self._client._run(self._hold.release())
+
+
+class Observation:
+    """Leaders as they change, for a loop."""
+
+    def __init__(self, client, name):
+        self._client = client
+        self._observation = None
+        self._name = name
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self.next()
+
+    def next(self, timeout=None):
+        """The next one. TimeoutError if there is none within so many seconds."""
+        try:
+            return self._client._run(asyncio.wait_for(self._next(), timeout))
+        except asyncio.TimeoutError:
+            raise TimeoutError(f"{self._name}: no change of leader") from None
+
+    async def _next(self):
+        if not self._observation:
+            self._observation = self._client._client.observe(self._name)
+        return await self._observation.__anext__()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        if self._observation:
+            self._client._loop.call_soon_threadsafe(self._observation.close)

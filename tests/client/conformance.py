@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Plays the scripts of clients/conformance/ with every client, against a group of real processes.
+
+usage: conformance.py [--clients NAME,...] [--scripts NUMBER,...] [--verbose]
+
+All clients play at the same time, each with names of its own; what happens to a server happens to all of them. A client
+whose language is not installed is skipped by name. clients/conformance/README.md describes the scripts.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import queue
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "live"), str(HERE.parent / "support")]
+import starvation  # pylint: disable=wrong-import-position
+from harness import PATIENCE, Cluster, in_parallel, stretch  # pylint: disable=wrong-import-position
+from languages import LANGUAGES, Missing  # pylint: disable=wrong-import-position
+from ways import Ways  # pylint: disable=wrong-import-position
+
+SCRIPTS = sorted((ROOT / "clients" / "conformance").glob("*.txt"))
+TIMES = ("ttl", "wait")
+
+
+class Differs(AssertionError):
+    """A client did something else than the script says."""
+
+
+class Skipped(Exception):
+    """The language, or this way to use it, has nothing like it."""
+
+
+# ---- a program that uses the client ----
+
+
+class Actor:
+    """It does what it is told, a line of JSON each, and tells what happens."""
+
+    def __init__(self, command, addresses, verbose):
+        self.options = {"servers": ",".join(addresses)}
+        self.verbose = verbose
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.answers, self.events = {}, queue.Queue()
+        self.news, self.lost = {}, {}
+        self.cannot = set()
+        self.count = 0
+        self.changed = threading.Condition()
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self):
+        for line in self.process.stdout:
+            told = json.loads(line)
+            if self.verbose:
+                print(f"  {self.process.pid} < {line.rstrip()}", flush=True)
+            with self.changed:
+                if "id" in told:
+                    self.answers[told["id"]] = told
+                elif told["event"] == "lost":
+                    self.lost[told["hold"]] = told["at"]
+                else:
+                    self.news.setdefault(told["watch"], []).append(told)
+                self.changed.notify_all()
+        with self.changed:
+            self.changed.notify_all()
+
+    def open(self):
+        answer = self.wait(self.say({"do": "open", "options": self.options}))
+        self.cannot = set(answer.get("ok", {}).get("cannot", []))
+
+    def say(self, step):
+        self.count += 1
+        line = json.dumps({"id": self.count, **step})
+        if self.verbose:
+            print(f"  {self.process.pid} > {line}", flush=True)
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.count
+
+    def until(self, what, ready):
+        """Waits until ready() has something."""
+        with self.changed:
+            if not self.changed.wait_for(lambda: ready() is not None or self.process.poll() is not None, PATIENCE):
+                raise Differs(f"{what}: nothing within {PATIENCE:g} s; told: lost {self.lost}, news {self.news}")
+            if ready() is None:
+                raise Differs(f"{what}: the program ended with {self.process.poll()}")
+            return ready()
+
+    def wait(self, number):
+        return self.until("no answer", lambda: self.answers.get(number))
+
+    def signal(self, number):
+        os.kill(self.process.pid, number)
+
+    def end(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+
+
+# ---- a script ----
+
+
+class Player:
+    """Plays a script with two programs."""
+
+    def __init__(self, name, actors, ways):
+        self.name, self.actors, self.ways = name, actors, ways
+        self.results, self.open = {}, {}
+
+    def words(self, line, script):
+        """`$x` is a name of this client's and script's own."""
+        text = re.sub(r"\$(\w+)", lambda found: f"{found[1]}-{script.stem}-{self.name}-{stretch()}", line)
+        return [word.encode().decode("unicode_escape").encode("latin-1").decode() if "\\" in word else word
+                for word in shlex.split(text, comments=True)]
+
+    def play(self, script, server):
+        self.results, self.open = {}, {}
+        text = script.read_text(encoding="utf-8")
+        failure = self.lacking(text)
+        for number, line in enumerate(text.splitlines(), 1):
+            words = line.split("#")[0].split()
+            if words[:1] == ["server"]:
+                server(*words[1:])
+            elif words and not failure:
+                try:
+                    self.step(self.words(line, script))
+                except Differs as error:
+                    failure = Differs(f"{self.name}: {script.name}:{number}: {line.strip()}: {error}")
+        for actor in self.actors.values():
+            self.ways[actor].heal()
+            actor.signal(signal.SIGCONT)
+        if failure:
+            raise failure
+
+    def lacking(self, text):
+        """Skipped, if the script has something that this client cannot do."""
+        cannot = set.union(*(actor.cannot for actor in self.actors.values()))
+        verbs = {words[1] for words in map(str.split, text.splitlines()) if len(words) > 1 and words[0] in self.actors}
+        return Skipped(", ".join(sorted(verbs & cannot))) if verbs & cannot else None
+
+    def step(self, words):
+        first, rest = words[0], words[1:]
+        if first == "sleep":
+            time.sleep(int(rest[0]) * stretch() / 1000)
+        elif first == "expect":
+            self.expect(*rest)
+        elif first in ("pause", "resume"):
+            self.actors[rest[0]].signal(signal.SIGSTOP if first == "pause" else signal.SIGCONT)
+        elif first in ("cut", "mute", "refuse", "heal"):
+            getattr(self.ways[self.actors[rest[0]]], first)(*map(int, rest[1:]))
+        else:
+            self.act(self.actors[first], rest)
+
+    def expect(self, left, relation, right):
+        def value(word):
+            owner, _, field = word.partition(".")
+            if re.fullmatch(r"\d+", word):
+                return int(word)
+            if field == "lost":
+                return next(actor.lost[owner] for actor in self.actors.values() if owner in actor.lost)
+            return self.results[owner][field]
+
+        a, b = value(left), value(right)
+        if not {">": a > b, ">=": a >= b, "==": a == b}[relation]:
+            raise Differs(f"{left} is {a}, {right} is {b}")
+
+    def act(self, actor, words):
+        verb, rest = words[0], words[1:]
+        if verb == "done":
+            self.judge(rest, *self.open.pop(rest[0]))
+        elif verb == "lost":
+            actor.until(f"{rest[0]} is not told to be lost", lambda: actor.lost.get(rest[0]))
+        elif verb == "unharmed":
+            if rest[0] in actor.lost:
+                raise Differs("it was told to be lost")
+        elif verb == "news":
+            fence = 0 if rest[1] == "nobody" else self.results[rest[1]]["fence"]
+            actor.until(f"{rest[0]} does not tell of {rest[1]}, fence {fence}", lambda: next(
+                (told for told in actor.news.get(rest[0], []) if told["fence"] == fence), None))
+        elif verb == "open":
+            actor.open()
+        else:
+            self.ask(actor, verb, rest)
+
+    def ask(self, actor, verb, rest):
+        step = {"do": verb}
+        names = {"lock": ("hold", "name"), "campaign": ("hold", "name"), "observe": ("watch", "name"), "leader": ("name",)}
+        plain = [word for word in rest if not re.match(r"(->|&|\w+=)", word)]
+        outcome = rest[rest.index("->") + 1] if "->" in rest else None
+        for key, word in zip(names.get(verb, ("hold",)), plain):
+            step[key] = word
+        for word in rest:
+            key, equals, value = word.partition("=")
+            if equals and key not in ("as",):
+                step[key] = int(value) * (stretch() if key in TIMES else 1) if value.isdigit() else value
+        if "shared" in plain:
+            step["shared"] = True
+        for word in rest:
+            actor.lost.pop(step.get("hold"), None) if verb in ("lock", "campaign") else None
+            if word.startswith("&"):
+                self.open[word[1:]] = (actor, actor.say(step), step)
+                return
+            if word.startswith("as="):
+                step["hold"] = word[3:]
+        self.judge(["", *(["->", outcome] if outcome else [])], actor, actor.say(step), step)
+
+    def judge(self, rest, actor, number, step):
+        answer = actor.wait(number)
+        outcome = rest[rest.index("->") + 1] if "->" in rest else None
+        found = answer.get("error") or ("held" if step["do"] in ("lock", "campaign") else "ok")
+        if step["do"] == "held" and "error" not in answer:
+            found = str(answer["ok"]["held"]).lower()
+        if "ok" in answer and "hold" in step and step["do"] not in ("held", "release"):
+            self.results[step["hold"]] = {**answer["ok"], "at": answer["at"]}
+        if outcome and found not in outcome.split("|"):
+            raise Differs(f"{found} {answer.get('why', '')}")
+
+
+# ---- all clients at once ----
+
+
+class Together:
+    """What happens to a server happens when all clients have come so far."""
+
+    def __init__(self, cluster, count):
+        self.cluster = cluster
+        self.barrier = threading.Barrier(count)
+
+    def server(self, what, index):
+        signals = {"stop": signal.SIGSTOP, "cont": signal.SIGCONT, "kill": signal.SIGKILL}
+        if self.barrier.wait(10 * PATIENCE) == 0:
+            self.cluster.kill(int(index), signals[what])
+        self.barrier.wait(10 * PATIENCE)
+
+
+def find_clients(wanted):
+    """The commands of all clients that can run here."""
+    commands = {}
+    for name, build in LANGUAGES.items():
+        if wanted and name not in wanted:
+            continue
+        try:
+            commands[name] = build()
+        except Missing as missing:
+            print(f"conformance: {name} skipped: {missing}", flush=True)
+    return commands
+
+
+def play_all(commands, scripts, verbose):
+    results = {}
+
+    with Cluster(3, record=False) as cluster:
+        together = Together(cluster, len(commands))
+        sockets = [cluster.address(index) for index in (1, 2, 3)]
+
+        def play(name):
+            ways = {letter: Ways(sockets[turn:] + sockets[:turn], letter == "b") for letter, turn in (("a", 0), ("b", 1))}
+            actors = {letter: Actor(commands[name], ways[letter].addresses, verbose) for letter in ways}
+            by_actor = {actors[letter]: ways[letter] for letter in ways}
+            try:
+                for actor in actors.values():
+                    actor.open()
+                player = Player(name, actors, by_actor)
+                for script in scripts:
+                    began = time.monotonic()
+                    try:
+                        player.play(script, together.server)
+                        results[name, script] = None
+                    except Skipped as skipped:
+                        results[name, script] = skipped
+                    except Differs as differs:
+                        results[name, script] = differs
+                    if verbose:
+                        print(f"{name}: {script.stem}: {results[name, script] or 'ok'}, {time.monotonic() - began:.1f} s", flush=True)
+            finally:
+                for actor in actors.values():
+                    actor.signal(signal.SIGCONT)
+                    actor.end()
+                for way in ways.values():
+                    way.end()
+
+        in_parallel(*(lambda name=name: play(name) for name in commands))
+    return results
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--clients", default="")
+    parser.add_argument("--scripts", default="")
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    commands = find_clients(options.clients.split(",") if options.clients else None)
+    scripts = [script for script in SCRIPTS
+               if not options.scripts or script.stem.split("-")[0] in options.scripts.split(",")]
+
+    def conformance():
+        results = play_all(commands, scripts, options.verbose)
+        width = max(len(script.stem) for script in scripts)
+        for script in scripts:
+            words = ["ok" if results[name, script] is None else
+                     "-" if isinstance(results[name, script], Skipped) else "FAILED" for name in commands]
+            print(f"{script.stem:{width}}  " + "  ".join(f"{name} {word}" for name, word in zip(commands, words)))
+        wrong = [str(result) for result in results.values() if isinstance(result, Differs)]
+        assert not wrong, "\n".join(wrong)
+
+    return 0 if starvation.run(conformance) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
