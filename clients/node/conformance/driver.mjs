@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Does what the conformance suite says, a line of JSON each, by this client.
+
+import readline from "node:readline";
+
+import { Client, ConclaveError } from "../src/index.js";
+
+const holds = {};
+const waits = {};
+let client;
+
+function tell(what) {
+  process.stdout.write(`${JSON.stringify({ ...what, at: Number(process.hrtime.bigint()) / 1e6 })}\n`);
+}
+
+function describe(leader) {
+  return { leader: leader?.id ?? null, fence: leader?.fence ?? 0, value: leader?.value ?? null };
+}
+
+const verbs = {
+  open({ options }) {
+    client = new Client(options);
+    return { cannot: [] };
+  },
+  async lock(step) {
+    waits[step.hold] = new AbortController();
+    const { wait: waitMs, ttl: ttlMs, shared, priority } = step;
+    const onLost = () => tell({ event: "lost", hold: step.hold });
+    const options = { waitMs, ttlMs, shared, priority, onLost, signal: waits[step.hold].signal };
+    holds[step.hold] = await client[step.do](step.name, options);
+    return { fence: holds[step.hold].fence };
+  },
+  campaign: (step) => verbs.lock(step),
+  release: ({ hold }) => holds[hold].release(),
+  held: ({ hold }) => ({ held: holds[hold].held }),
+  cancel: ({ hold }) => waits[hold].abort(),
+  leader: async ({ name }) => describe(await client.leader(name)),
+  observe({ name, watch }) {
+    (async () => {
+      for await (const leader of client.observe(name)) tell({ event: "leader", watch, ...describe(leader) });
+    })();
+  },
+  close: () => client.close(),
+};
+
+async function follow(step) {
+  try {
+    tell({ id: step.id, ok: (await verbs[step.do](step)) ?? {} });
+  } catch (error) {
+    const kind = error instanceof ConclaveError ? error.kind : error.name === "AbortError" ? "cancelled" : "bug";
+    tell({ id: step.id, error: kind, why: kind === "bug" ? error.stack : error.message });
+  }
+}
+
+readline
+  .createInterface({ input: process.stdin })
+  .on("line", (line) => follow(JSON.parse(line)))
+  .on("close", () => process.exit(0));

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+// A hold has a connection of its own. A timer renews it after a third of its time to live, with another server if need be,
+// and the hold is over, for this process, a tenth of that time before the servers may give it to somebody else.
+
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { Broken, Connection, clock, readCredentials, readServers, within } from "./connection.js";
+import { ConclaveError, Invalid, NoQuorum, NoServer, WaitTimeout } from "./errors.js";
+import { Hold } from "./hold.js";
+import { observe, readLeader } from "./observation.js";
+
+const PAUSE_MS = 50; // before another server is tried
+const PATIENCE_MS = 5000; // so long other servers are tried when none answers during a wait
+const PROBE_MS = 3000; // during a wait, a second connection tests so often whether the server hangs
+const IDLE = 8; // connections kept for what comes next
+
+export class Client {
+  #secret = randomBytes(16).toString("hex"); // of what it holds: with it other servers renew and end that, too
+  #idle = [];
+  #turn = 0;
+  #closed = false;
+  #end = new AbortController(); // of observations
+  holds = new Set();
+
+  constructor(options = {}) {
+    const given = typeof options === "string" || Array.isArray(options) ? { servers: options } : options;
+    this.servers = readServers(given.servers);
+    this.timeoutMs = given.timeoutMs ?? 2000;
+    this.credentials = readCredentials(given);
+  }
+
+  // ---- locks and leadership ----
+
+  async lock(name, options = {}) {
+    const kind = options.shared ? ["SHARED"] : [];
+    return this.#acquire({ ...checked(name, options), words: ["LOCK", name, ...kind], kind, ending: "UNLOCK" });
+  }
+
+  async campaign(name, options = {}) {
+    const words = ["CAMPAIGN", name];
+    if (options.priority) words.push("PRIORITY", options.priority);
+    return this.#acquire({ ...checked(name, options), words, kind: ["LEADER"], ending: "RESIGN" });
+  }
+
+  async withLock(name, options, body) {
+    return body ? this.#during(this.lock(name, options), body) : this.#during(this.lock(name), options);
+  }
+
+  async whileLeading(name, options, body) {
+    return body ? this.#during(this.campaign(name, options), body) : this.#during(this.campaign(name), options);
+  }
+
+  async #during(acquired, body) {
+    const hold = await acquired;
+    let result;
+    try {
+      result = await body(hold);
+    } catch (error) {
+      await hold.release().catch(() => {}); // the body's own error says more
+      throw hold.lost && error?.name === "AbortError" ? hold.loss(error) : error;
+    }
+    await hold.release();
+    return result;
+  }
+
+  async leader(name) {
+    return readLeader(await this.execute("LEADER", checked(name).name));
+  }
+
+  observe(name, { signal } = {}) {
+    const ends = signal ? AbortSignal.any?.([signal, this.#end.signal]) ?? signal : this.#end.signal;
+    return observe(this, checked(name).name, ends);
+  }
+
+  async execute(...words) {
+    let failure;
+    for (let attempt = 0; attempt <= this.servers.length; attempt++) {
+      const connection = await this.connect();
+      try {
+        return await within(this.timeoutMs, connection.ask(...words));
+      } catch (error) {
+        if (!(error instanceof Broken)) throw error;
+        failure = new NoServer(`${connection.server.text}: ${error.message}`);
+        connection.close(error.message);
+        this.giveUp();
+      } finally {
+        this.keep(connection);
+      }
+    }
+    throw failure;
+  }
+
+  async close() {
+    this.#end.abort();
+    await Promise.allSettled([...this.holds].map((hold) => hold.release()));
+    this.#closed = true;
+    for (const connection of this.#idle) connection.close();
+  }
+
+  [Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")]() {
+    return this.close();
+  }
+
+  // ---- connections: for holds and observations ----
+
+  get secret() {
+    return this.#secret;
+  }
+
+  /** The next question goes to another server. */
+  giveUp() {
+    this.#turn++;
+  }
+
+  /** Tries each server once, but no more when `until` is over. */
+  async connect(patienceMs = this.timeoutMs, until = Infinity) {
+    if (this.#closed) throw new Invalid("the client is closed");
+    while (this.#idle.length) {
+      const connection = this.#idle.pop();
+      connection.needed = true;
+      if (connection.idle) return connection;
+    }
+    let failure;
+    for (let i = 0; i < this.servers.length; i++) {
+      try {
+        const server = this.servers[this.#turn % this.servers.length];
+        return await Connection.open(server, this.credentials, patienceMs);
+      } catch (error) {
+        failure = error;
+        this.giveUp();
+        if (clock() >= until) break;
+      }
+    }
+    throw failure;
+  }
+
+  keep(connection) {
+    if (connection.idle && this.#idle.length < IDLE && !this.#closed) {
+      connection.onPush = connection.onClose = () => {};
+      connection.needed = false;
+      this.#idle.push(connection);
+    } else {
+      connection.close();
+    }
+  }
+
+  // ---- waiting ----
+
+  async #acquire(want) {
+    const until = want.waitMs === undefined ? Infinity : clock() + want.waitMs;
+    let failing = null;
+    let heard = false;
+    for (let tries = 1; ; tries++) {
+      const asked = clock();
+      try {
+        want.signal?.throwIfAborted();
+        const connection = await this.connect(this.timeoutMs, until);
+        heard = true;
+        const granted = await this.#wait(connection, want, until);
+        const hold = granted && new Hold(this, want, connection, ...granted);
+        if (hold?.held) return hold.begin();
+        this.keep(connection);
+        // This process stood still when it was granted, for so long that it may be over.
+        if (hold) this.#giveBack(want, hold.fence);
+        if (!hold || clock() >= until) throw new WaitTimeout(`${want.name}: waited too long`);
+      } catch (error) {
+        if (!(error instanceof NoServer || error instanceof NoQuorum)) throw error;
+        if (error instanceof NoServer && !heard) throw error; // there was no server in the first place
+        const now = clock();
+        failing = failing === null || now - asked > 1000 ? now : failing;
+        if (now >= failing + PATIENCE_MS || now >= until + this.timeoutMs) throw error;
+        if (now >= until && tries >= this.servers.length) throw error;
+        this.giveUp();
+        await sleep(PAUSE_MS);
+      }
+    }
+  }
+
+  /** [when it was asked for, the fence, milliseconds from then on], or null. */
+  async #wait(connection, want, until) {
+    const asked = clock();
+    const words = [...want.words, "DEADLINE"];
+    if (want.ttlMs) words.push("TTL", want.ttlMs, "SECRET", this.#secret);
+    if (until !== Infinity) words.push("WAIT", Math.max(0, Math.round(until - asked)));
+    const answer = connection.ask(...words);
+    let abort;
+    const aborted = new Promise((_, reject) => {
+      abort = () => reject(want.signal.reason);
+    });
+    want.signal?.addEventListener("abort", abort, { once: true });
+    try {
+      for (;;) {
+        const left = until + this.timeoutMs - clock();
+        const late = await Promise.race([answer, aborted, lateAfter(Math.max(0, Math.min(PROBE_MS, left)), answer)]);
+        if (late !== LATE) return late && [asked, ...late];
+        if (left <= PROBE_MS) throw new Broken("no answer");
+        // A server that lets a client wait may be right, or may hang. Does it still answer others?
+        (await Promise.race([Connection.open(connection.server, this.credentials, this.timeoutMs), aborted])).close();
+      }
+    } catch (error) {
+      if (error instanceof ConclaveError && !(error instanceof NoServer)) {
+        this.keep(connection);
+        throw error;
+      }
+      this.#withdraw(connection, answer, want);
+      if (want.signal?.aborted) throw want.signal.reason;
+      throw new NoServer(`${connection.server.text}: ${error.message}`);
+    } finally {
+      want.signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  /** A grant that was on its way is given back: it would block its name for as long as its time to live. */
+  async #withdraw(connection, answer, want) {
+    const granted = await connection.lastWords(answer);
+    if (granted) await this.#giveBack(want, granted[0]);
+  }
+
+  async #giveBack(want, fence) {
+    if (want.ttlMs) await this.execute(want.ending, want.name, fence, "SECRET", this.#secret).catch(() => {});
+  }
+}
+
+const LATE = Symbol("late");
+
+async function lateAfter(ms, answer) {
+  const end = new AbortController();
+  answer.finally(() => end.abort()).catch(() => {});
+  return sleep(ms, LATE, { signal: end.signal }).catch(() => answer);
+}
+
+function checked(name, { waitMs, ttlMs = 10000, signal, onLost } = {}) {
+  const length = typeof name === "string" ? Buffer.byteLength(name) : 0;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+  if (!length || length > 512 || /[\x00-\x1f\x7f]/.test(name))
+    throw new Invalid("a name has 1 to 512 bytes and no control characters");
+  for (const [key, value] of Object.entries({ waitMs, ttlMs }))
+    if (value !== undefined && !(Number.isSafeInteger(value) && value >= 0))
+      throw new Invalid(`${key} ${value}: expected whole milliseconds of 0 or more`);
+  return { name, waitMs, ttlMs, signal, onLost };
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// A lock or a leadership that is held: renewed in the background, and its loss told at once.
+
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { clock, within } from "./connection.js";
+import { LockLost } from "./errors.js";
+
+const PAUSE_MS = 50; // before another server is tried
+const LONGEST_MS = 2 ** 31 - 1; // that a timer knows
+
+export class Hold {
+  #client;
+  #want;
+  #connection;
+  #ended = null; // "lost" or "released"
+  #why = null;
+  #ends = Infinity;
+  #renewAt = Infinity;
+  #alarm = null;
+  #timer = null;
+  #renewing = false;
+  #abort = new AbortController();
+
+  constructor(client, want, connection, asked, fence, leftMs) {
+    this.#client = client;
+    this.#want = want;
+    this.#connection = connection;
+    this.name = want.name;
+    this.fence = fence;
+    this.#extend(asked, leftMs);
+  }
+
+  begin() {
+    this.#client.holds.add(this);
+    this.#listen();
+    this.#plan();
+    if (this.#connection.closed) this.#broken(this.#connection.closed);
+    return this;
+  }
+
+  // ---- what a holder asks ----
+
+  /** Milliseconds for which it is surely held, by this process's own clock; 0 if it is not. */
+  get left() {
+    const left = this.#ended ? 0 : this.#ends - clock();
+    if (left <= 0 && !this.#ended) this.#lose("its time ran out");
+    return Math.max(0, left);
+  }
+
+  /** The clock decides, so a process that was stopped learns it here, first. */
+  get held() {
+    return this.left > 0;
+  }
+
+  get lost() {
+    return !this.held && this.#ended === "lost";
+  }
+
+  /** Aborted as soon as it is lost. */
+  get signal() {
+    return this.#abort.signal;
+  }
+
+  check() {
+    if (!this.held) throw this.loss();
+  }
+
+  loss(cause) {
+    return new LockLost(`${this.name}, fence ${this.fence}: ${this.#why ?? "given back"}`, { cause });
+  }
+
+  async release() {
+    if (this.#ended === "released") return;
+    this.check();
+    this.#end("released", null);
+    const { ending, ttlMs } = this.#want;
+    const words = [ending, this.name, this.fence, ...(ttlMs ? ["SECRET", this.#client.secret] : [])];
+    for (let attempt = 0; attempt <= this.#client.servers.length && clock() < this.#ends; attempt++) {
+      if (this.#connection.closed && !ttlMs) return; // it has ended with its connection
+      let released;
+      try {
+        if (this.#connection.closed) this.#connection = await this.#client.connect();
+        released = await within(this.#client.timeoutMs, this.#connection.ask(...words));
+      } catch (error) {
+        this.#client.giveUp();
+        this.#connection.close(error.message);
+        continue; // if no server answers, it ends by itself when its time is over
+      }
+      this.#client.keep(this.#connection);
+      if (!released && !attempt) {
+        this.#why = "it was not held any more";
+        throw this.loss();
+      }
+      return;
+    }
+  }
+
+  [Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")]() {
+    return this.release();
+  }
+
+  // ---- its end ----
+
+  #end(how, why) {
+    this.#ended = how;
+    this.#why = why;
+    this.#client.holds.delete(this);
+    clearTimeout(this.#alarm);
+    clearTimeout(this.#timer);
+    this.#connection.onPush = this.#connection.onClose = () => {};
+  }
+
+  #lose(why) {
+    if (this.#ended) return;
+    this.#end("lost", why);
+    this.#cleanUp();
+    this.#abort.abort(this.loss());
+    // What a callback throws is no business of whoever found out.
+    if (this.#want.onLost) queueMicrotask(() => this.#want.onLost(this));
+  }
+
+  /** What is lost here may not be over there yet, and the next one waits for it. */
+  async #cleanUp() {
+    const words = [this.#want.ending, this.name, this.fence, "SECRET", this.#client.secret];
+    if (this.#want.ttlMs && !this.#connection.closed)
+      await within(this.#client.timeoutMs, this.#connection.ask(...words)).catch(() => {});
+    this.#connection.close("lost");
+  }
+
+  // ---- its renewal ----
+
+  #listen() {
+    this.#connection.onPush = ([kind, name, fence]) => {
+      if (kind === "lost" && name === this.name && fence === this.fence) this.#lose("the server says so");
+    };
+    this.#connection.onClose = (why) => this.#broken(why);
+  }
+
+  #broken(why) {
+    if (!this.#want.ttlMs) this.#lose(why);
+    else this.#renewOn();
+  }
+
+  /** So many milliseconds from then on. It ends a tenth earlier here, so that there is time to stop. */
+  #extend(asked, leftMs) {
+    const term = this.#want.ttlMs || leftMs;
+    this.#ends = leftMs < 0 ? Infinity : asked + leftMs - term / 10;
+    this.#renewAt = leftMs < 0 ? Infinity : asked + leftMs - (term * 2) / 3;
+  }
+
+  #plan() {
+    clearTimeout(this.#alarm);
+    clearTimeout(this.#timer);
+    if (this.#ended || this.#ends === Infinity) return;
+    const now = clock();
+    this.#alarm = setTimeout(() => this.#look(), Math.min(LONGEST_MS, Math.max(0, this.#ends - now)));
+    this.#timer = setTimeout(() => this.#renewOn(), Math.min(LONGEST_MS, Math.max(0, this.#renewAt - now)));
+  }
+
+  /** Timers may be a millisecond early. */
+  #look() {
+    if (this.held) this.#alarm = setTimeout(() => this.#look(), Math.min(LONGEST_MS, this.left + 1));
+  }
+
+  async #renewOn() {
+    if (this.#renewing) return;
+    this.#renewing = true;
+    while (!this.#ended && (this.#connection.closed || clock() >= this.#renewAt))
+      if (!(await this.#renew())) await sleep(PAUSE_MS);
+    this.#renewing = false;
+    this.#plan();
+  }
+
+  /** True if a server answered. */
+  async #renew() {
+    const { ttlMs, kind } = this.#want;
+    const words = ["RENEW", this.name, this.fence];
+    if (ttlMs) words.push("SECRET", this.#client.secret, "TTL", ttlMs, ...kind);
+    const patienceMs = ttlMs ? Math.min(this.#client.timeoutMs, Math.max(50, ttlMs / 8)) : this.#client.timeoutMs;
+    let left;
+    let asked = clock();
+    try {
+      if (this.#connection.closed) {
+        const connection = await this.#client.connect(patienceMs);
+        if (this.#ended) {
+          this.#client.keep(connection);
+          return true;
+        }
+        this.#connection = connection;
+        this.#listen();
+        asked = clock();
+      }
+      left = await within(patienceMs, this.#connection.ask(...words));
+    } catch (error) {
+      // The server may recover until it is asked again, or another one may answer.
+      if (ttlMs && !this.#ended) {
+        this.#client.giveUp();
+        this.#connection.close(error.message);
+      }
+      return false;
+    }
+    if (this.#ended) return true;
+    if (left === null) this.#lose("the servers have given it to nobody, or to somebody else");
+    else this.#extend(asked, left);
+    return true;
+  }
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+// Locks and leaders among processes, from a Conclave group.
+
+import { Client } from "./client.js";
+
+export { Client };
+export { ConclaveError, Denied, Invalid, LockLost, NoQuorum, NoServer, Refused, WaitTimeout } from "./errors.js";
+export { Hold } from "./hold.js";
