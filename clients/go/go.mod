@@ -1,0 +1,3 @@
+module conclave
+
+go 1.19

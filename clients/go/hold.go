@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+
+package conclave
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Hold is a lock or a leadership that is held.
+type Hold struct {
+	Name  string
+	Fence int64 // above those of all earlier holders, and below 2^53
+
+	client     *Client
+	want       want
+	connection *connection // of the goroutine that renews, and then of Release
+	done       chan struct{}
+	ended      chan struct{} // the goroutine that renews has ended
+
+	mutex   sync.Mutex
+	ends    time.Duration
+	renewAt time.Duration
+	alarm   *time.Timer
+	over    error // ErrLost, or errReleased
+}
+
+var errReleased = errors.New("given back")
+
+func newHold(client *Client, w want, on *connection, asked time.Duration, fence, left int64) *Hold {
+	h := &Hold{Name: w.name, Fence: fence, client: client, want: w, connection: on,
+		done: make(chan struct{}), ended: make(chan struct{})}
+	h.extend(asked, left)
+	return h
+}
+
+func (h *Hold) begin() *Hold {
+	h.client.mutex.Lock()
+	h.client.holds[h] = true
+	h.client.mutex.Unlock()
+	h.mutex.Lock()
+	h.setAlarm()
+	h.mutex.Unlock()
+	go h.renewOn()
+	return h
+}
+
+// ---- what a holder asks ----
+
+// Left tells for how long it is surely held, by this process's own clock; 0 if it is not.
+func (h *Hold) Left() time.Duration {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	left := h.ends - clock()
+	if h.over == nil && left <= 0 {
+		h.lose("its time ran out")
+	}
+	if h.over != nil {
+		return 0
+	}
+	return left
+}
+
+// Held asks the clock, so a process that was stopped learns it here, first.
+func (h *Hold) Held() bool { return h.Left() > 0 }
+
+// Err is nil while it is held, and an ErrLost afterwards.
+func (h *Hold) Err() error {
+	if h.Held() {
+		return nil
+	}
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if h.over == errReleased {
+		return fail(ErrLost, h.Name, ": given back")
+	}
+	return h.over
+}
+
+// Context ends when the hold does. Its Err asks the clock.
+func (h *Hold) Context() context.Context { return holdContext{context.Background(), h} }
+
+// holdContext has the values of a context and the end of a hold.
+type holdContext struct {
+	context.Context
+	hold *Hold
+}
+
+func (c holdContext) Done() <-chan struct{} { return c.hold.done }
+func (c holdContext) Err() error            { return c.hold.Err() }
+
+// Release gives it back. ErrLost if it was lost before. If no server answers, it ends by itself when its time is over.
+func (h *Hold) Release() error {
+	h.Left()
+	h.mutex.Lock()
+	before := h.over
+	if before == nil {
+		h.end(errReleased)
+	}
+	ends := h.ends
+	h.mutex.Unlock()
+	if before == errReleased {
+		return nil
+	}
+	if before != nil {
+		return before
+	}
+	<-h.ended
+	words := []string{h.want.ending, h.Name, strconv.FormatInt(h.Fence, 10)}
+	if h.want.TTL > 0 {
+		words = append(words, "SECRET", h.client.secret)
+	}
+	for attempt := 0; attempt <= len(h.client.servers) && clock() < ends; attempt++ {
+		if h.connection.closed() {
+			if h.want.TTL == 0 {
+				return nil // it has ended with its connection
+			}
+			connection, err := h.client.connect(context.Background(), h.client.timeout, ends)
+			if err != nil {
+				return nil
+			}
+			h.connection = connection
+		}
+		released, err := h.connection.askWithin(h.client.timeout, words...)
+		if err != nil {
+			h.client.giveUp()
+			h.connection.close(err)
+			continue
+		}
+		h.client.keep(h.connection)
+		if released == int64(0) && attempt == 0 {
+			return fail(ErrLost, h.Name, ": it was not held any more")
+		}
+		return nil
+	}
+	return nil
+}
+
+// ---- its end: with the mutex ----
+
+func (h *Hold) end(how error) {
+	h.over = how
+	if h.alarm != nil {
+		h.alarm.Stop()
+	}
+	close(h.done)
+	go func() {
+		h.client.mutex.Lock()
+		delete(h.client.holds, h)
+		h.client.mutex.Unlock()
+	}()
+}
+
+func (h *Hold) lose(why string) {
+	if h.over != nil {
+		return
+	}
+	h.end(fail(ErrLost, h.Name, ", fence ", strconv.FormatInt(h.Fence, 10), ": ", why))
+	if h.want.OnLost != nil {
+		go h.want.OnLost(h)
+	}
+}
+
+func (h *Hold) loseLocked(why string) {
+	h.mutex.Lock()
+	h.lose(why)
+	h.mutex.Unlock()
+}
+
+// ---- its renewal ----
+
+// extend: so many milliseconds from then on. It ends a tenth earlier here, so that there is time to stop.
+func (h *Hold) extend(asked time.Duration, left int64) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if left < 0 {
+		h.ends, h.renewAt = never, never
+		return
+	}
+	length := time.Duration(left) * time.Millisecond
+	term := h.want.TTL
+	if term == 0 {
+		term = length
+	}
+	h.ends, h.renewAt = asked+length-term/10, asked+length-term*2/3
+	if h.alarm != nil {
+		h.setAlarm()
+	}
+}
+
+func (h *Hold) setAlarm() {
+	if h.alarm != nil {
+		h.alarm.Stop()
+	}
+	if h.ends != never {
+		h.alarm = time.AfterFunc(h.ends-clock(), func() {
+			if h.Held() { // it was renewed at this moment, or the timer is early
+				h.mutex.Lock()
+				defer h.mutex.Unlock()
+				if h.over == nil {
+					h.setAlarm()
+				}
+			}
+		})
+	}
+}
+
+func (h *Hold) renewOn() {
+	defer close(h.ended)
+	for h.listen() {
+		if !h.renew() {
+			select {
+			case <-h.done:
+			case <-time.After(pause):
+			}
+		}
+	}
+	h.mutex.Lock()
+	lost := h.over != errReleased
+	h.mutex.Unlock()
+	if lost { // what is lost here may not be over there yet, and the next one waits for it
+		if h.want.TTL > 0 && !h.connection.closed() {
+			h.connection.askWithin(h.client.timeout, h.want.ending, h.Name, strconv.FormatInt(h.Fence, 10), "SECRET", h.client.secret)
+		}
+		h.connection.close(errors.New("lost"))
+	}
+}
+
+// listen waits until something is to be asked. False: the hold has ended.
+func (h *Hold) listen() bool {
+	for {
+		h.mutex.Lock()
+		due, over := h.renewAt-clock(), h.over
+		endless := h.renewAt == never
+		h.mutex.Unlock()
+		if over != nil {
+			return false
+		}
+		if due <= 0 {
+			return true
+		}
+		timer := time.NewTimer(due)
+		if endless {
+			timer.Stop()
+		}
+		select {
+		case <-h.done:
+		case push := <-h.connection.pushes:
+			h.pushed(push)
+		case <-h.connection.gone:
+			timer.Stop()
+			if h.want.TTL == 0 {
+				h.loseLocked("its connection ended")
+				return false
+			}
+			return true
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+func (h *Hold) pushed(push []any) {
+	if len(push) < 3 || push[1] != h.Name || push[2] != h.Fence {
+		return
+	}
+	switch push[0] {
+	case "lost":
+		h.loseLocked("the server says so")
+	case "askback":
+		if h.want.OnAskedBack != nil && len(push) > 3 {
+			asker, _ := push[3].(string)
+			go h.want.OnAskedBack(h, asker)
+		}
+	}
+}
+
+// renew is true if a server answered.
+func (h *Hold) renew() bool {
+	words := []string{"RENEW", h.Name, strconv.FormatInt(h.Fence, 10)}
+	limit := h.client.timeout
+	if h.want.TTL > 0 {
+		words = append(append(words, "SECRET", h.client.secret, "TTL", milliseconds(h.want.TTL)), h.want.kind...)
+		if eighth := h.want.TTL / 8; eighth < limit {
+			limit = eighth
+		}
+	}
+	if h.connection.closed() {
+		h.mutex.Lock()
+		ends := h.ends
+		h.mutex.Unlock()
+		connection, err := h.client.connect(holdContext{context.Background(), h}, limit, ends)
+		if err != nil {
+			return false
+		}
+		h.connection = connection
+	}
+	asked := clock()
+	value, err := h.connection.askWithin(limit, words...)
+	if err != nil { // the server may recover until it is asked again, or another one may answer
+		if h.want.TTL > 0 {
+			h.client.giveUp()
+			h.connection.close(err)
+		}
+		return false
+	}
+	if left, is := value.(int64); is {
+		h.extend(asked, left)
+	} else {
+		h.loseLocked("the servers have given it to nobody, or to somebody else")
+	}
+	return true
+}
