@@ -14,7 +14,8 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "
 import forge  # noqa: E402
 
 KINDS = {"central": 3, "token-ring": 4, "ricart-agrawala": 2, "central-deny": 4, "lamport": 3, "maekawa": 6, "voting": 4}
-EDGES = [0, 1, 2, 3, 7, 255, 1 << 16, (1 << 32) - 1, 1 << 32, 1 << 39, 1 << 40, (1 << 63) - 1, (1 << 64) - 1]
+EDGES = [0, 1, 2, 3, 7, 255, 1 << 16, (1 << 32) - 1, 1 << 32, 1 << 23, 1 << 33, 1 << 34, 1 << 39, 1 << 40, (1 << 53) - 1, 1 << 53,
+         (1 << 63) - 1, (1 << 64) - 1]
 
 
 class Insider:
@@ -40,10 +41,11 @@ class Insider:
         name = self.name()
         algorithm = max((each for each in KINDS if name.decode().startswith(each)), key=len, default="central")
         parameters = {"central": [-1], "central-deny": [-1]}.get(algorithm, [])
-        body = b"".join(struct.pack("<Q", self.number(self.epoch << 40)) for _ in range(self.random.choice([0, 0, 1, 1, 2, 5])))
+        body = b"".join(struct.pack("<Q", self.number(self.epoch << 34)) for _ in range(self.random.choice([0, 0, 1, 1, 2, 5])))
         return forge.numbered(forge.LETTER, sequence, self.random.choice([1, 1, 1, 2, 3]),
                               self.random.randrange(KINDS[algorithm] + 1), name, self.number(self.epoch),
-                              self.number(5) & (1 << 40) - 1, forge.fingerprint(algorithm, *parameters), body)
+                              self.number(5) & (1 << 40) - 1 | (self.number(9) & (1 << 24) - 1) << 40,
+                              forge.fingerprint(algorithm, *parameters), body)
 
     def entry(self):
         length = self.random.choice([1, 8, 60, 300, 1023, 1024, 1025, 3000])
@@ -63,7 +65,7 @@ class Insider:
         return forge.agreement(sequence, message, term)
 
     def notice(self, sequence):
-        body = b"".join(struct.pack("<Q", self.number(self.epoch << 40)) for _ in range(self.random.randrange(8)))
+        body = b"".join(struct.pack("<Q", self.number(self.epoch << 23)) for _ in range(self.random.randrange(8)))
         return forge.numbered(forge.NOTICE, sequence, self.random.randrange(4), self.random.randrange(14), self.name(),
                               self.number(self.epoch), 0, 0, body)
 

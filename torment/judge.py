@@ -81,6 +81,12 @@ class Judge:
                 yield (f"{grant['name']}: fence {grant['fence']} went to {first['who']} at {self.at(first['us'])} and "
                        f"to {grant['who']} at {self.at(grant['us'])}")
 
+    def fences_exact(self):
+        """Every fence is a number that all languages keep exactly."""
+        for grant in self.grants:
+            if not 0 < grant["fence"] < 1 << 53:
+                yield f"{grant['name']}: {grant['who']} was granted fence {grant['fence']} at {self.at(grant['us'])}"
+
     def fences_rise(self):
         """A later grant has a higher fence: a lock that was asked for after another grant had arrived, and a hold that
         was confirmed after another one. The order among sharers does not matter."""
@@ -271,7 +277,8 @@ class Judge:
 
     def judge(self):
         fenced, bounded, complete = self.rules.fence_check, self.rules.bounded, self.rules.complete
-        rules = [("fences-unique", self.fences_unique, True), ("fences-rise", self.fences_rise, bounded),
+        rules = [("fences-unique", self.fences_unique, True), ("fences-exact", self.fences_exact, True),
+                 ("fences-rise", self.fences_rise, bounded),
                  ("no-stale-fence", self.no_stale_fence, fenced),
                  ("no-lost-update", self.no_lost_update, fenced or bounded),
                  ("no-torn-read", self.no_torn_read, fenced or bounded),

@@ -213,7 +213,8 @@ static inline bool cv_before(const struct cv_self *me, uint64_t time, cv_node no
     return time < other_time || (time == other_time && cv_id_of(me, node) < cv_id_of(me, other_node));
 }
 
-#define CV_VIEW_BITS 40u /* bits of a fence below the epoch of its view */
+#define CV_FENCE_END (1ull << 53) /* fences are below, so that every language keeps them exactly */
+#define CV_VIEW_BITS 34u          /* bits of an entry's fence below the epoch of its view */
 
 /* The fence of a count in this view. Every fence of a later view is higher. */
 static inline uint64_t cv_fence(const struct cv_self *me, uint64_t count)

@@ -177,7 +177,7 @@ static void consider(struct cv_agreed_views *agreed_views, uint64_t now_us)
 static void begin(struct cv_agreed_views *agreed_views)
 {
     agreed_views->view = (struct cv_view){.epoch = agreed_views->epoch,
-                                          .base = agreed_views->epoch << CV_VIEW_BITS,
+                                          .base = cv_view_agreed_base(agreed_views->epoch),
                                           .members = agreed_views->agreed.members,
                                           .coordinator = agreed_views->agreed.coordinator};
     agreed_views->frozen = false;

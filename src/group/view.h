@@ -5,9 +5,9 @@
 
 #include <conclave/algorithm.h>
 
-#define CV_MOST_EPOCHS ((1u << (64 - CV_VIEW_BITS)) - 1u) /* epochs of views: a fence has room for no more */
-#define CV_MAX_MEMBERS 64u                                /* members of a live group: a set of them fits into a word */
+#define CV_MAX_MEMBERS 64u /* members of a live group: a set of them fits into a word */
 #define CV_MOST_VOTERS 7u
+#define CV_LAST_EPOCH UINT32_MAX /* of a view: the rounds of ballots have room for no more */
 
 /* Sets of nodes: bit i is node i. */
 typedef uint64_t cv_set;
@@ -65,66 +65,97 @@ struct cv_roster {
 };
 
 /*
- * A view: a numbered set of members. Within a view no member dies. The node that begins a view gives it a base for its
- * fences that is higher than all fences of earlier views.
+ * A view: a numbered set of members. Within a view no member dies. It has a block of numbers, the same for every name,
+ * that is higher than the blocks of all earlier views.
  */
 struct cv_view {
     uint64_t epoch; /* 0: not in a view yet */
-    uint64_t base;
+    uint64_t base;  /* the first number of its block */
     cv_set members;
     cv_node coordinator;
+    bool alone; /* the group has one member */
 };
 
 /*
+ * Clients' fences stay below 2^53, because JavaScript, and JSON in many languages, keep no higher number exactly.
+ *
+ *     | block of the view 30 | the place of the grant in the block | node: 0 bits if it is alone, otherwise 3 to 6 |
+ *                            '------------------------------ 23 bits ------------------------------------------'
+ *
+ * 2^30 blocks are a view each second for 34 years. A name that has used up its block waits for the next view.
+ */
+#define CV_BLOCK_BITS 23u
+#define CV_BLOCK (1ull << CV_BLOCK_BITS)
+
+/* The base of an agreed view. The log keeps its epochs on disk. */
+static inline uint64_t cv_view_agreed_base(uint64_t epoch)
+{
+    return epoch < CV_FENCE_END >> CV_BLOCK_BITS ? epoch << CV_BLOCK_BITS : CV_FENCE_END;
+}
+
+/*
  * The base of a view that begins now. Without a disk only the time of day is surely higher after a restart. Each
- * millisecond has room for 2^22 fences, more than a name uses in one. If the clock is set back across a restart, fences
+ * millisecond has room for 2^12 fences, more than a name uses in one. If the clock is set back across a restart, fences
  * may repeat. `group raft` keeps its epochs on disk instead.
  */
 static inline uint64_t cv_view_base(uint64_t unix_ms, uint64_t last_base)
 {
-    const uint64_t first_ms = 1735689600000ull; /* 2025-01-01, so that the number stays positive until 2094 */
-    const uint64_t base = (unix_ms > first_ms ? unix_ms - first_ms : 1) << 22;
-    return base > last_base ? base : last_base + (1ull << 22);
+    const uint64_t first_ms = 1735689600000ull; /* 2025-01-01, so that there are fences until 2094 */
+    const uint64_t ms = unix_ms > first_ms ? unix_ms - first_ms : 1;
+    const uint64_t base = ms < CV_FENCE_END >> 12 ? ms << 12 : CV_FENCE_END;
+    if (last_base >= CV_FENCE_END - CV_BLOCK)
+        return CV_FENCE_END;
+    return base > last_base ? base : last_base + CV_BLOCK;
+}
+
+/* Is the whole block below 2^53? Otherwise nobody is let in. */
+static inline bool cv_view_has_fences(const struct cv_view *view)
+{
+    return view->base <= CV_FENCE_END - CV_BLOCK;
 }
 
 /*
- * A client's fence: the view's base, the algorithm's own count in this view, the node that was let in, and the place
- * among the grants of that entry. A hostile member can let two nodes in with the same count. The node's bits keep the
- * fences of their clients apart.
- *
- *     base + | count | node, as many bits as the view's members need, 3 at least | grant 10 |
- *
- * A hostile member can also tell two nodes different views of one epoch. At least 3 bits keep fences apart then, too,
- * in a group of up to eight.
+ * A hostile member can let two nodes in at once. The node's bits keep the fences of their clients apart. A hostile
+ * member can also tell two nodes different views of one epoch. At least 3 bits keep fences apart then, too, in a group
+ * of up to eight.
  */
-#define CV_GRANT_BITS 10u
-
 static inline uint32_t cv_view_node_bits(const struct cv_view *view)
 {
-    uint32_t bits = 3;
-    while (bits < 6 && view->members >> (1u << bits))
+    uint32_t bits = view->alone ? 0 : 3;
+    while (bits && bits < 6 && view->members >> (1u << bits))
         bits++;
     return bits;
 }
 
-/* The first fence of that node's entry. */
-static inline uint64_t cv_view_fence(const struct cv_view *view, uint64_t count, cv_node node)
+/* Between two fences of one node. */
+static inline uint64_t cv_view_step(const struct cv_view *view)
 {
-    return view->base + ((count << cv_view_node_bits(view) | node) << CV_GRANT_BITS);
+    return 1ull << cv_view_node_bits(view);
 }
 
-/* The number of entries per name that a view has fences for. */
-static inline uint64_t cv_view_entries(const struct cv_view *view)
+/* The number of places that a view's block has. */
+static inline uint64_t cv_view_places(const struct cv_view *view)
 {
-    return 1ull << (CV_VIEW_BITS - CV_GRANT_BITS - cv_view_node_bits(view));
+    return CV_BLOCK >> cv_view_node_bits(view);
 }
 
-/* Do `count` fences from `fence` on belong to one entry of that node? */
-static inline bool cv_view_is_entry_of(const struct cv_view *view, uint64_t fence, uint64_t count, cv_node node)
+static inline uint64_t cv_view_fence(const struct cv_view *view, uint64_t place, cv_node node)
 {
-    const uint64_t offset = fence - view->base, grants = 1ull << CV_GRANT_BITS;
-    return fence >= view->base && !(offset >> CV_VIEW_BITS) && offset % grants + count <= grants &&
-           (offset >> CV_GRANT_BITS) % (1ull << cv_view_node_bits(view)) == node;
+    return view->base + (place << cv_view_node_bits(view)) + (view->alone ? 0 : node);
+}
+
+/* The place of a fence of this view. */
+static inline uint64_t cv_view_place(const struct cv_view *view, uint64_t fence)
+{
+    return (fence - view->base) >> cv_view_node_bits(view);
+}
+
+/* Are `count` fences from `fence` on such as that node gives? */
+static inline bool cv_view_gives(const struct cv_view *view, uint64_t fence, uint64_t count, cv_node node)
+{
+    const uint64_t step = cv_view_step(view), offset = fence - view->base;
+    return fence >= view->base && offset < CV_BLOCK && offset / step + count <= CV_BLOCK / step &&
+           offset % step == (view->alone ? 0 : node);
 }
 
 #endif

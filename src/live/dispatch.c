@@ -36,6 +36,7 @@ uint64_t dispatch_send(void *context, const struct cv_parcel *parcel)
     struct cv_frame frame = {.type = CV_FRAME_MESSAGE,
                              .round = instance->round,
                              .clock = message->clock,
+                             .given = (uint32_t)instance->given,
                              .subject = instance->subject,
                              .kind = message->kind,
                              .hops = parcel->hops < UINT16_MAX ? (uint32_t)parcel->hops : UINT16_MAX,
@@ -117,6 +118,7 @@ static void deliver(struct cv_member *member, cv_node from, struct cv_instance *
     const struct cv_parcel parcel = {.instance = instance,
                                      .number = peers_number(&member->peers, from, frame),
                                      .hops = frame->hops,
+                                     .given = frame->given,
                                      .message = message};
     const char *why = "a message of no known kind";
     const enum cv_validity validity =

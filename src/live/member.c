@@ -366,6 +366,7 @@ static int open_host(struct cv_member *member, const struct cv_settings *setting
                                          .opened = dispatch_opened,
                                          .ended = ended,
                                          .crowded = views_crowded,
+                                         .aged = views_aged,
                                          .event = member->recorder.event ? record : NULL,
                                          .now = cv_loop_now,
                                          .context = member};

@@ -274,10 +274,13 @@ static void on_holder(struct cv_member *member, const struct cv_frame *frame, cv
         on_held(member, instance, frame);
 }
 
-static void install(void *context, const struct cv_view *view)
+static void install(void *context, const struct cv_view *agreed)
 {
     struct cv_member *member = context;
     struct cv_algorithm_host *host = &member->host;
+    struct cv_view begun = *agreed;
+    const struct cv_view *view = &begun;
+    begun.alone = member->roster.count == 1;
     const cv_set missing = host->view.members & (~view->members | member->anew);
     const bool lost = missing || is_anew(member);
     view_promises_settle(member);
@@ -307,6 +310,9 @@ static void install(void *context, const struct cv_view *view)
         cv_log(CV_LOG_GRACE, {"left_ms", .number = grace_ms},
                {"message", .text = "too many members have forgotten what they promised; in that time only clients "
                                    "that held a lock get it, and new grants wait"});
+    if (!cv_view_has_fences(view))
+        cv_log_say(CV_LOG_FENCES, "all fences below 2^53 are used up: nobody is let in any more; "
+                                  "see \"When fences run out\" in the manual of operations");
     for (size_t i = 0; i < host->count; i++)
         if (host->all[i]->flags & CV_HEIR)
             cv_host_record(host, host->all[i], CV_EVENT_ENTER, NULL);
@@ -336,6 +342,13 @@ void views_free_ended(struct cv_chore *chore)
     struct cv_member *member = (void *)((char *)chore - offsetof(struct cv_member, free_ended));
     if (cv_host_free_ended(&member->host, FREED_EACH_TURN))
         cv_loop_defer(&member->loop, chore);
+}
+
+void views_aged(void *context)
+{
+    struct cv_member *member = context;
+    if (cv_host_ready(&member->host))
+        cv_views_renew(member);
 }
 
 /* Asks the leader for a new view, which drops idle names. */

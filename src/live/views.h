@@ -16,6 +16,7 @@ struct cv_member;
 extern const struct cv_static_views_calls views_static_calls;
 extern const struct cv_agreed_views_calls views_agreed_calls; /* without `propose` */
 void views_crowded(void *context);
+void views_aged(void *context);
 void views_free_ended(struct cv_chore *chore);
 /* Asks for a new view. */
 void cv_views_renew(struct cv_member *member);

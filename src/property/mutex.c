@@ -4,7 +4,8 @@
  *
  * exclusion        Two nodes are never inside at once, unless both share. A node that leaves or dies at some time is
  *                  not inside together with a node that enters at that time.
- * fences-rise      Fences rise in the order of entering. The order among entries that share does not matter.
+ * fences-rise      Fences rise in the order of entering, and are below 2^53. The order among entries that share does
+ *                  not matter.
  * no-deadlock      The run does not come to rest while live nodes wait and no node is inside.
  * every-request    Every request of a live node is served. An unserved request makes a run bad even if the algorithm
  *                  promises nothing; the finding says so.
@@ -153,6 +154,10 @@ static void judge_fences(struct mutex_judge *judge, const struct section *sectio
             violate(judge->fences, "%s entered%s at %llu with fence %llu, after %s with fence %llu",
                     name_of(judge, next).text, section_name_of(judge, next).text, (number)next->entered,
                     (number)next->fence, name_of(judge, before).text, (number)before->fence);
+        if (next->fence >= CV_FENCE_END)
+            violate(judge->fences, "%s entered%s at %llu with fence %llu, which is not below 2^53",
+                    name_of(judge, next).text, section_name_of(judge, next).text, (number)next->entered,
+                    (number)next->fence);
         if (!highest || next->fence > highest->fence)
             highest = next;
         if (!next->shared)

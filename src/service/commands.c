@@ -217,6 +217,10 @@ static void queue_up(struct session *session, words command, enum cv_subject sub
         cv_resp_error(&session->out, NO_QUORUM);
         return;
     }
+    if (cv_host_ready(service->host) && !cv_view_has_fences(&service->host->view)) {
+        cv_resp_error(&session->out, NO_FENCES);
+        return;
+    }
     if (tries && !cv_host_ready(service->host)) {
         cv_resp_error(&session->out, "LOADING the node is not in a view yet");
         return;

@@ -13,8 +13,6 @@
 
 #define GRANTS_EACH_TIME 64u /* thousands of readers may wait, and all are let in together */
 
-#define ENTRY_MASK ((1ull << CV_VIEW_BITS) - 1) /* of an algorithm's fence: the count in its view */
-
 static void serve_on(struct cv_chore *chore);
 
 /* ---- names ---- */
@@ -60,7 +58,10 @@ struct lock *lock_open(struct cv_service *service, enum cv_subject subject, stru
     *lock = (struct lock){.service = service,
                           .instance = instance,
                           .chore.run = serve_on,
-                          .sharing = {.tell = tell_sharing, .context = lock, .me = service->host->roster->me}};
+                          .sharing = {.tell = tell_sharing,
+                                      .context = lock,
+                                      .me = service->host->roster->me,
+                                      .step = cv_view_step(&service->host->view)}};
     sharing_forget(&lock->sharing);
     lock->elects = subject == CV_SUBJECT_LEADER &&
                    cv_host_policy(service->host, CV_SUBJECT_ELECTION, instance->name) < service->host->policy_count;
@@ -279,17 +280,50 @@ static void grant(struct lock *lock, struct waiter *wait, struct lock_hold *hold
         lock_confirm(hold);
 }
 
+/* ---- fences ---- */
+
+/*
+ * Grants of a name have rising places in the view's block of fences. A node inside knows the highest place that was
+ * given: every message of the algorithm tells what its sender knows (instance->given), and mutual exclusion makes sure
+ * that messages lead from each exit to the next entry. So no place is lost between nodes.
+ */
+static struct sharing_fences fences_from(const struct lock *lock, uint64_t first)
+{
+    const struct cv_view *view = &lock->instance->host->view;
+    return (struct sharing_fences){.first = first, .end = view->base + CV_BLOCK, .step = cv_view_step(view)};
+}
+
+/* Notes the places that were given, and asks for a new view in good time before the block is used up. */
+static void note_given(struct lock *lock)
+{
+    struct cv_instance *instance = lock->instance;
+    const struct cv_view *view = &instance->host->view;
+    const uint64_t last = instance->flags & CV_INSIDE ? cv_view_place(view, lock->sharing.next) - 1 : 0;
+    const uint64_t places = cv_view_places(view);
+    if (lock->sharing.next > view->base && last < places && last > instance->given)
+        instance->given = last;
+    if (instance->given >= places - places / 8)
+        service_renew_view(lock->service);
+}
+
+/* Has this node no fence left to give in this view, though it is inside? Then it lets nobody in before the next. */
+static bool is_spent(const struct lock *lock)
+{
+    return lock->instance->flags & CV_INSIDE && lock->sharing.next >= lock->sharing.end;
+}
+
 /* Must this node stay inside although nobody holds anything, and let nobody in? */
 static bool must_stay_inside(const struct lock *lock)
 {
-    return lock->unaware || lock->spent || delay_rests(lock);
+    return lock->unaware || is_spent(lock) || delay_rests(lock);
 }
 
 /* The clock is read each time before anything is granted: a node that was stopped does not know that. */
 static struct sharing_queue queue_of(const struct lock *lock)
 {
     const bool stays = must_stay_inside(lock);
-    const bool serves = cv_member_serves(lock->service->member) && !stays;
+    const bool serves =
+        cv_member_serves(lock->service->member) && !stays && cv_view_has_fences(&lock->service->host->view);
     const struct waiter *first = serves && lock->first && !delay_holds_off(lock) ? lock->first : NULL;
     if (first && !first->claimed && ttl_promise_in_grace(lock->service))
         first = NULL;
@@ -330,6 +364,7 @@ static enum sharing_turn take_turn(struct lock *lock)
     if (hold)
         grant(lock, lock->first, hold, sharing_grant(&lock->sharing, &queue));
     note_sharing(lock);
+    note_given(lock);
     if (turn == TURN_LEAVE)
         cv_host_release(service->host, lock->instance);
     else if (turn == TURN_REQUEST)
@@ -355,21 +390,18 @@ static void serve_on(struct cv_chore *chore)
     lock_serve((struct lock *)(void *)((char *)chore - offsetof(struct lock, chore)));
 }
 
-/*
- * The count is the algorithm's, and may come from a member that lies; a node's own entries rise whatever it is told. If
- * the view has no fences left for an entry, the node lets nobody in: the next view has some.
- */
+/* Each entry takes a place, even if nobody is let in. What a member that lies has told can only raise it. */
 void lock_entered(struct cv_instance *instance)
 {
     struct lock *lock = lock_of(instance);
     const struct cv_algorithm_host *host = instance->host;
-    const uint64_t count = instance->fence & ENTRY_MASK;
-    lock->entries = count > lock->entries ? count : lock->entries + 1;
-    lock->spent = lock->entries >= cv_view_entries(&host->view);
-    sharing_enter(&lock->sharing, cv_view_fence(&host->view, lock->spent ? 0 : lock->entries, host->roster->me),
-                  instance->fence);
-    if (lock->spent)
-        cv_views_renew(lock->service->member);
+    const bool spent = instance->given + 1 >= cv_view_places(&host->view);
+    instance->given += !spent;
+    struct sharing_fences fences = fences_from(lock, cv_view_fence(&host->view, instance->given, host->roster->me));
+    if (spent)
+        fences.first = fences.end;
+    sharing_enter(&lock->sharing, &fences, instance->fence);
+    note_given(lock);
     lock_serve(lock);
 }
 
@@ -384,7 +416,7 @@ void lock_hear_sharing(struct cv_service *service, const struct peer_notice *not
                                       .generation = notice->generation,
                                       .first = notice->first,
                                       .entry = notice->entry};
-    if (message.kind == SHARING_LEND && !cv_view_is_entry_of(&service->host->view, message.first, LOAN_FENCES, from)) {
+    if (message.kind == SHARING_LEND && !cv_view_gives(&service->host->view, message.first, LOAN_FENCES, from)) {
         message.kind = SHARING_REFUSE;
         cv_peers_cut_off(&service->member->peers, from, "it lends fences that are not its own");
     }
@@ -462,19 +494,19 @@ void lock_lease_lost(struct lock *lock)
     instance->flags &= ~(uint32_t)CV_INSIDE;
 }
 
-void lock_refuse_waiting(struct lock *lock)
+void lock_refuse_waiting(struct lock *lock, const char *why)
 {
     for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {
         next = hold->next;
         if (hold->confirming) {
-            session_no_quorum(&hold->session->wait);
+            session_refuse(&hold->session->wait, why);
             lock_end(hold);
         }
     }
     while (lock->first) {
         struct waiter *wait = lock->first;
         dequeue(wait);
-        session_no_quorum(wait);
+        session_refuse(wait, why);
     }
 }
 
@@ -529,13 +561,12 @@ void lock_resume(struct cv_instance *instance)
     if (!lock)
         return;
     lock->election = NULL; /* it ended with its view */
-    lock->entries = 0;
-    lock->spent = false;
     find_losses(lock);
     ttl_promise_inherit(lock);
     const struct sharing_queue queue = queue_of(lock);
-    sharing_resume(&lock->sharing, &queue, instance->holder, instance->sharers,
-                   cv_instance_first_fence(instance, &instance->host->view, me), instance->fence);
+    const struct sharing_fences fences =
+        fences_from(lock, cv_instance_first_fence(instance, &instance->host->view, me));
+    sharing_resume(&lock->sharing, &queue, instance->holder, instance->sharers, &fences, instance->fence);
     leader_resume(lock);
     for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {
         next = hold->next;

@@ -86,8 +86,6 @@ struct lock {
     struct observer *observers;
     uint64_t waiting; /* how many wait */
     uint64_t holding; /* how many hold it */
-    uint64_t entries; /* of this node in this view: the count of the last */
-    bool spent;       /* the view has no more fences for it */
     struct sharing sharing;
 
     struct leader leader;    /* elections: the latest this node has heard of */
@@ -137,7 +135,7 @@ void lock_resume(struct cv_instance *instance);
 /* The lease has run out: nobody may hold anything here, but for what has a time to live. */
 void lock_lease_lost(struct lock *lock);
 /* Nor is there any use in waiting. */
-void lock_refuse_waiting(struct lock *lock);
+void lock_refuse_waiting(struct lock *lock, const char *why);
 /* Is the name in use? */
 bool lock_keep(const struct cv_instance *instance);
 void lock_ended(void *context, struct cv_instance *instance);

@@ -38,7 +38,7 @@ static const struct {
     size_t place;  /* in struct peer_notice */
     uint64_t most; /* a higher number is forged */
 } fields[] = {
-    {offsetof(struct peer_notice, fence), INT64_MAX},
+    {offsetof(struct peer_notice, fence), CV_FENCE_END - 1},
     {offsetof(struct peer_notice, session), UINT64_MAX},
     {offsetof(struct peer_notice, origin), CV_NO_ID},
     {offsetof(struct peer_notice, ticket), UINT64_MAX},
@@ -47,8 +47,8 @@ static const struct {
     {offsetof(struct peer_notice, attribute), UINT32_MAX},
     {offsetof(struct peer_notice, shared), 1},
     {offsetof(struct peer_notice, sharing_kind), SHARING_RETURN},
-    {offsetof(struct peer_notice, generation), INT64_MAX},
-    {offsetof(struct peer_notice, first), INT64_MAX},
+    {offsetof(struct peer_notice, generation), CV_FENCE_END + CV_BLOCK},
+    {offsetof(struct peer_notice, first), CV_FENCE_END + CV_BLOCK},
     {offsetof(struct peer_notice, entry), UINT64_MAX},
     {offsetof(struct peer_notice, ttl_ms), LONGEST_MS},
     {offsetof(struct peer_notice, digest), UINT64_MAX},

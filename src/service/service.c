@@ -9,11 +9,14 @@
 #include "live/process/event_log.h"
 #include "live/settings/settings.h"
 #include "live/settings/settings_security.h"
+#include "live/views.h"
 #include "service/access.h"
 #include "service/listing.h"
 #include "service/named_election.h"
 #include "service/session.h"
 #include "service/ttl_promise.h"
+
+#define RENEW_US 200000u /* between two requests for a new view, because fences run short */
 
 /* A hold that was granted before the lease ran out, and that too few members knew of, is told to them again. */
 static void serve_again(struct lock *lock)
@@ -53,15 +56,33 @@ static void grace_ends(struct cv_alarm *alarm)
     serve_all(cv_alarm_owner(alarm, struct cv_service, grace));
 }
 
+static void refuse_all(const struct cv_service *service, const char *why)
+{
+    for (size_t i = 0; i < service->host->count; i++)
+        if (service->host->all[i]->user)
+            lock_refuse_waiting(service->host->all[i]->user, why);
+}
+
 /* A view has begun. */
 static void began(void *context)
 {
     struct cv_service *service = context;
+    if (!cv_view_has_fences(&service->host->view))
+        refuse_all(service, NO_FENCES);
     peer_request_resume(service);
     if (ttl_promise_in_grace(service))
         cv_alarm_set(service->alarms, &service->grace, service->member->grace_until_us);
     else
         cv_alarm_cancel(service->alarms, &service->grace);
+}
+
+void service_renew_view(struct cv_service *service)
+{
+    const uint64_t now = service->host->calls.now();
+    if (service->renewed_us && now < service->renewed_us + RENEW_US)
+        return;
+    service->renewed_us = now;
+    cv_views_renew(service->member);
 }
 
 static size_t names_in_use(const void *context)
@@ -72,10 +93,7 @@ static size_t names_in_use(const void *context)
 
 static void hopeless(void *context)
 {
-    const struct cv_service *service = context;
-    for (size_t i = 0; i < service->host->count; i++)
-        if (service->host->all[i]->user)
-            lock_refuse_waiting(service->host->all[i]->user);
+    refuse_all(context, NO_QUORUM);
 }
 
 void cv_service_init(struct cv_service *service, struct cv_member *member, const struct cv_settings *settings)

@@ -12,6 +12,7 @@
 
 #define TOO_MANY_CLIENTS "ERR max number of clients reached"
 #define NO_QUORUM "NOQUORUM a majority of the group cannot be reached"
+#define NO_FENCES "NOFENCE all fences below 2^53 are used up; the node's log tells what to do"
 #define OUT_OF_MEMORY "BUSY out of memory"
 
 struct cv_pulse;
@@ -53,6 +54,7 @@ struct cv_service {
     struct cv_alarm grace;   /* it is over */
     struct cv_alarm delay;   /* the first of the lock-delays is over */
     uint64_t delay_due_us;   /* when that is; 0: there is none */
+    uint64_t renewed_us;     /* a new view was asked for then, because a name has few fences left */
 
     struct peer_request *pending[PEER_REQUEST_LISTS]; /* those that wait, by number */
     uint64_t tickets;                                 /* given to questions so far */
@@ -81,6 +83,8 @@ int cv_service_listen(struct cv_service *service, const char *what, const char *
                       struct cv_complaint *complaint);
 /* The ACLs have changed. A session that may do nothing any more ends; a wait for what it may not have any more, too. */
 void cv_service_reconsider(struct cv_service *service);
+/* A name has few fences left in this view: asks for the next one, now and then. */
+void service_renew_view(struct cv_service *service);
 void cv_service_close(struct cv_service *service);
 void cv_service_free(struct cv_service *service);
 

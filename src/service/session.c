@@ -342,9 +342,9 @@ void session_unobserve(struct observer *observer)
     free(observer);
 }
 
-void session_no_quorum(struct waiter *wait)
+void session_refuse(struct waiter *wait, const char *why)
 {
-    cv_resp_error(&wait->session->out, NO_QUORUM);
+    cv_resp_error(&wait->session->out, "%s", why);
     cv_stream_mark(&wait->session->stream);
 }
 

@@ -75,7 +75,7 @@ void session_drop_hold(struct lock_hold *hold);
 /* The client has waited long enough. */
 void session_timed_out(struct waiter *wait);
 /* It does not wait any more: there is nothing to wait for. */
-void session_no_quorum(struct waiter *wait);
+void session_refuse(struct waiter *wait, const char *why);
 void session_no_memory(struct waiter *wait);
 
 /* Tells all observers who leads now. */

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "service/sharing.h"
 
-#define ENTRY_FENCES ((1u << CV_GRANT_BITS) - 1)
-
 static void tell(const struct sharing *sharing, cv_node to, enum sharing_kind kind)
 {
     sharing->tell(sharing->context, to, &(struct sharing_message){.kind = kind, .generation = sharing->generation});
@@ -18,7 +16,8 @@ static bool writer_waits(const struct sharing_queue *queue)
 static enum sharing_turn turn_inside(struct sharing *sharing, const struct sharing_queue *queue)
 {
     if (!queue->holding && !sharing->borrowers) {
-        const bool more = queue->waits && !sharing->closed && sharing->next - sharing->first < queue->handoffs;
+        const bool more = queue->waits && !sharing->closed && sharing->next < sharing->end &&
+                          (sharing->next - sharing->first) / sharing->step < queue->handoffs;
         sharing->shares = false;
         return more ? TURN_GRANT : TURN_LEAVE;
     }
@@ -75,7 +74,8 @@ enum sharing_turn sharing_next_turn(struct sharing *sharing, const struct sharin
 
 uint64_t sharing_grant(struct sharing *sharing, const struct sharing_queue *queue)
 {
-    const uint64_t fence = sharing->next++;
+    const uint64_t fence = sharing->next;
+    sharing->next += sharing->step;
     if (queue->inside && queue->reader && !sharing->shares) {
         sharing->shares = true;
         sharing->generation = fence;
@@ -84,11 +84,12 @@ uint64_t sharing_grant(struct sharing *sharing, const struct sharing_queue *queu
     return fence;
 }
 
-void sharing_enter(struct sharing *sharing, uint64_t first, uint64_t entry)
+void sharing_enter(struct sharing *sharing, const struct sharing_fences *fences, uint64_t entry)
 {
     sharing_forget(sharing);
-    sharing->first = sharing->next = sharing->generation = first;
-    sharing->end = first + ENTRY_FENCES;
+    sharing->first = sharing->next = sharing->generation = fences->first;
+    sharing->end = fences->end;
+    sharing->step = fences->step;
     sharing->entry = entry;
 }
 
@@ -108,11 +109,11 @@ static void on_borrow(struct sharing *sharing, const struct sharing_queue *queue
 {
     struct sharing_message answer = {.kind = SHARING_REFUSE, .generation = generation};
     if (queue->inside && sharing->shares && generation == sharing->generation && !sharing->closed &&
-        !writer_waits(queue) && sharing->end - sharing->next >= LOAN_FENCES) {
+        !writer_waits(queue) && sharing->next + LOAN_FENCES * sharing->step <= sharing->end) {
         answer.kind = SHARING_LEND;
         answer.first = sharing->next;
         answer.entry = sharing->entry;
-        sharing->next += LOAN_FENCES;
+        sharing->next += LOAN_FENCES * sharing->step;
         sharing->borrowers |= cv_set_of(from);
         sharing->open |= cv_set_of(from);
     }
@@ -125,7 +126,7 @@ static void on_lend(struct sharing *sharing, const struct sharing_message *messa
     sharing->borrows = true;
     sharing->entry = message->entry;
     sharing->next = message->first;
-    sharing->end = message->first + LOAN_FENCES;
+    sharing->end = message->first + LOAN_FENCES * sharing->step;
 }
 
 static void on_refuse(struct sharing *sharing)
@@ -175,10 +176,10 @@ void sharing_forget(struct sharing *sharing)
  * fences left and asks for new ones.
  */
 void sharing_resume(struct sharing *sharing, const struct sharing_queue *queue, cv_node holder, cv_set sharers,
-                    uint64_t first, uint64_t entry)
+                    const struct sharing_fences *fences, uint64_t entry)
 {
     const bool closed = sharing->closed && (sharing->shares || sharing->borrows);
-    sharing_enter(sharing, first, entry);
+    sharing_enter(sharing, fences, entry);
     sharing->closed = closed;
     if (holder == sharing->me) {
         sharing->borrowers = sharers & ~cv_set_of(sharing->me);
@@ -187,7 +188,7 @@ void sharing_resume(struct sharing *sharing, const struct sharing_queue *queue, 
             tell(sharing, CV_NOBODY, SHARING_SHARES);
         return;
     }
-    sharing->end = first;
+    sharing->end = sharing->first;
     sharing->borrows = cv_set_has(sharers, sharing->me);
     sharing->lender = sharing->borrows ? holder : CV_NOBODY;
     if (!sharing->borrows)

@@ -21,8 +21,8 @@
  * it has no reader. While the lender is inside, no other node is: that is what the algorithm promises. This counts on
  * channels that lose nothing, as within a view; a new view puts it together again from what every member says it holds.
  *
- * Readers that are inside together are a generation. Each has a fence of its own, out of those of the lender's entry:
- * higher than every writer's before, lower than every writer's after.
+ * Readers that are inside together are a generation. Each has a fence of its own, one that the lender may give: higher
+ * than every writer's before, lower than every writer's after.
  */
 #ifndef CONCLAVE_SERVICE_SHARING_H
 #define CONCLAVE_SERVICE_SHARING_H
@@ -52,6 +52,7 @@ struct sharing {
     uint64_t first;      /* the first fence of this node's entry */
     uint64_t next;       /* the next fence to give */
     uint64_t end;        /* fences from here on may not be given */
+    uint64_t step;       /* between two fences of one node */
     cv_set borrowers;    /* this node lends to them */
     cv_set open;         /* borrowers that may let more readers in */
     bool shares;         /* this node is inside with the generation, and all know */
@@ -84,16 +85,21 @@ enum sharing_turn {
 enum sharing_turn sharing_next_turn(struct sharing *sharing, const struct sharing_queue *queue);
 /* The fence of the client that is let in now. */
 uint64_t sharing_grant(struct sharing *sharing, const struct sharing_queue *queue);
+/* The fences that a node may give, from its entry on. */
+struct sharing_fences {
+    uint64_t first, end, step;
+};
+
 /* The algorithm has let this node in. */
-void sharing_enter(struct sharing *sharing, uint64_t first, uint64_t entry);
+void sharing_enter(struct sharing *sharing, const struct sharing_fences *fences, uint64_t entry);
 void sharing_hear(struct sharing *sharing, const struct sharing_queue *queue, cv_node from,
                   const struct sharing_message *message);
 /*
- * A view begins in which these nodes are inside together, with the holder as the algorithm sees it; `first` is below
- * all fences of its own entries.
+ * A view begins in which these nodes are inside together, with the holder as the algorithm sees it; the first of the
+ * fences is below all that are given in the view.
  */
 void sharing_resume(struct sharing *sharing, const struct sharing_queue *queue, cv_node holder, cv_set sharers,
-                    uint64_t first, uint64_t entry);
+                    const struct sharing_fences *fences, uint64_t entry);
 /* The view is over, and this node is inside of nothing. */
 void sharing_forget(struct sharing *sharing);
 

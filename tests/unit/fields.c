@@ -355,7 +355,7 @@ static void test_sets_places_and_fences(void **context)
 
     trial = begin(cv_algorithm_find("maekawa-plain"), "4");
     build(trial);
-    trial->state[0] = UINT64_C(2) << 40 | 7;
+    trial->state[0] = UINT64_C(2) << CV_VIEW_BITS | 7;
     assert_string_equal(read(trial, 0, "highest"), "2·7");
     end(trial);
 }

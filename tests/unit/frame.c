@@ -36,6 +36,7 @@ static void assert_same(const struct cv_frame *one, const struct cv_frame *other
     assert_int_equal(one->sequence, other->sequence);
     assert_int_equal(one->round, other->round);
     assert_int_equal(one->clock, other->clock);
+    assert_int_equal(one->given, other->given);
     assert_int_equal(one->subject, other->subject);
     assert_int_equal(one->kind, other->kind);
     assert_int_equal(one->hops, other->hops);
@@ -80,7 +81,8 @@ static struct cv_frame random_frame(struct cv_random *random, const char *name, 
     } else {
         frame.sequence = cv_random_next(random);
         frame.round = cv_random_next(random);
-        frame.clock = cv_random_next(random);
+        frame.clock = cv_random_next(random) >> 24;
+        frame.given = (uint32_t)(cv_random_next(random) >> 40);
         frame.subject = (uint32_t)cv_random_below(random, 256);
         frame.kind = (uint32_t)cv_random_below(random, 256);
         frame.hops = (uint32_t)cv_random_below(random, 65536);

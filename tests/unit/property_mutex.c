@@ -120,6 +120,12 @@ static void fences_rise_strictly(void **state)
     expect_detail(&it, "fences-rise", CV_VIOLATED, "30 entered at 14 with fence 2, after 20 with fence 2");
     it.entries[2].fence = 1ull << CV_VIEW_BITS;
     expect_violated(&it, "");
+    it.entries[2].fence = CV_FENCE_END;
+    expect_violated(&it, "fences-rise");
+    expect_detail(&it, "fences-rise", CV_VIOLATED,
+                  "30 entered at 14 with fence 9007199254740992, which is not below 2^53");
+    it.entries[2].fence = CV_FENCE_END - 1;
+    expect_violated(&it, "");
     it.run.ending = CV_OUT_OF_TIME;
     it.entries[0].fence = 5;
     assert_int_equal(judge(&it), CV_VIOLATED);

@@ -18,6 +18,9 @@
 
 enum { NODES = 5, CLIENTS = 24, MAIL = 512, GRANTS = 8192, HANDOFFS = 4 };
 
+/* An entry has fences for so many; the numbers between two of them are other nodes'. */
+enum { ENTRY_FENCES = 1023, STEP = 8, ENTRY_BITS = 13, EPOCH_BITS = 40 };
+
 struct client {
     bool reader, tries;
     uint64_t arrived;
@@ -65,7 +68,7 @@ static void post(struct world *world, cv_node from, cv_node to, const struct sha
     struct channel *channel = &world->channels[from][to];
     const struct sharing *sharing = &world->nodes[from].sharing;
     world->exhausted +=
-        message->kind == SHARING_REFUSE && sharing->shares && sharing->end - sharing->next < LOAN_FENCES;
+        message->kind == SHARING_REFUSE && sharing->shares && sharing->end - sharing->next < LOAN_FENCES * STEP;
     if (from == to || !world->nodes[to].alive)
         return;
     assert_true(channel->count < MAIL);
@@ -105,7 +108,7 @@ static void check_grant(struct world *world, const struct node *node, const stru
     for (cv_node other = 0; client->reader && other < world->size; other++) {
         const struct client *first = world->nodes[other].waiting;
         const bool barred = world->nodes[other].waiting_count && first->barrier && first->barrier < client->arrived;
-        assert_false(barred && first->barred == fence >> CV_GRANT_BITS); /* it waits for that writer */
+        assert_false(barred && first->barred == fence >> ENTRY_BITS); /* it waits for that writer */
     }
     assert_true(world->grants < GRANTS);
     world->fences[world->grants++] = fence;
@@ -125,7 +128,7 @@ static void set_barriers(struct world *world)
         for (cv_node inside = 0; inside < world->size; inside++)
             if (world->nodes[inside].holding && world->nodes[inside].shared) {
                 first->barrier = world->clients;
-                first->barred = world->nodes[inside].holds[0] >> CV_GRANT_BITS;
+                first->barred = world->nodes[inside].holds[0] >> ENTRY_BITS;
             }
     }
 }
@@ -196,7 +199,8 @@ static void enter(struct world *world)
     node->inside = true;
     world->entries++;
     assert_false(node->sharing.borrows);
-    sharing_enter(&node->sharing, world->epoch << CV_VIEW_BITS | world->entries << CV_GRANT_BITS, world->entries);
+    const uint64_t first = (world->epoch << EPOCH_BITS | world->entries << ENTRY_BITS) + node->sharing.me;
+    sharing_enter(&node->sharing, &(struct sharing_fences){first, first + ENTRY_FENCES * STEP, STEP}, world->entries);
     serve(world, node);
 }
 
@@ -225,7 +229,7 @@ static void begin_view(struct world *world)
         struct node *node = &world->nodes[other];
         if (pick(world, 3) == 0) { /* it dies, or one that was dead is back */
             *node = (struct node){.world = world, .alive = !node->alive || other == 0};
-            node->sharing = (struct sharing){.tell = tell, .context = node, .me = other};
+            node->sharing = (struct sharing){.tell = tell, .context = node, .me = other, .step = STEP};
             sharing_forget(&node->sharing);
         }
         if (!node->alive || (!node->inside && !node->sharing.borrows))
@@ -249,14 +253,16 @@ static void begin_view(struct world *world)
         node->wants = false;
         node->inside = holder == other;
         struct client *first = node->waiting;
-        first->barrier = sharers && first->barred == generation >> CV_GRANT_BITS ? first->barrier : 0;
-        first->barred = world->epoch << (CV_VIEW_BITS - CV_GRANT_BITS); /* the generation goes on */
+        first->barrier = sharers && first->barred == generation >> ENTRY_BITS ? first->barrier : 0;
+        first->barred = world->epoch << (EPOCH_BITS - ENTRY_BITS); /* the generation goes on */
     }
+    const uint64_t start = (world->epoch << EPOCH_BITS) + (holder == CV_NOBODY ? 0 : holder);
+    const struct sharing_fences fences = {start, start + ENTRY_FENCES * STEP, STEP};
     for (cv_node other = 0; other < world->size; other++) {
         struct node *node = &world->nodes[other];
         const struct sharing_queue queue = queue_of(node);
         if (node->alive)
-            sharing_resume(&node->sharing, &queue, holder, sharers, world->epoch << CV_VIEW_BITS, 0);
+            sharing_resume(&node->sharing, &queue, holder, sharers, &fences, 0);
     }
     for (cv_node other = 0; other < world->size; other++)
         if (world->nodes[other].alive)

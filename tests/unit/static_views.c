@@ -211,33 +211,59 @@ static void bases_rise(void **state)
     assert_true(cv_view_base(1800000000001, before) > before);
     assert_true(cv_view_base(1800000000000, before) > before); /* in the same millisecond */
     assert_true(cv_view_base(1700000000000, before) > before); /* even if the clock was set back meanwhile */
-    /* No node has half a thousand entries in a millisecond. */
+    /* No node grants a name half a thousand times in a millisecond. */
     const struct cv_view view = {.epoch = 3, .base = before};
-    assert_true(cv_view_fence(&view, 500, 0) + 1023 < cv_view_base(1800000000001, 0));
-    assert_true(cv_view_fence(&view, 1, 0) + 1023 < cv_view_fence(&view, 2, 0));
-    assert_true((int64_t)cv_view_base(3900000000000, 0) > 0);
+    assert_true(cv_view_fence(&view, 500, 7) < cv_view_base(1800000000001, 0));
+    assert_true(cv_view_has_fences(&view));
 }
 
-/* Even if a member lets two nodes in with the same count, or lends another node's entry, no two fences are equal. */
+/* At the end there is no fence, and no number wraps. */
+static void bases_end(void **state)
+{
+    (void)state;
+    const uint64_t last = CV_FENCE_END - CV_BLOCK;
+    for (uint64_t ms = 3900000000000; ms < 4000000000000; ms += 1000000000) { /* in 2093 and 2096 */
+        const struct cv_view view = {.base = cv_view_base(ms, 0)};
+        assert_int_equal(cv_view_has_fences(&view), ms < 3934700000000);
+        assert_true(view.base <= CV_FENCE_END);
+    }
+    assert_int_equal(cv_view_base(0, last - CV_BLOCK), last);
+    assert_int_equal(cv_view_base(0, last), CV_FENCE_END);
+    assert_int_equal(cv_view_base(0, UINT64_MAX), CV_FENCE_END);
+    assert_int_equal(cv_view_agreed_base((1u << 30) - 1), last);
+    assert_int_equal(cv_view_agreed_base(1u << 30), CV_FENCE_END);
+    assert_int_equal(cv_view_agreed_base(UINT64_MAX), CV_FENCE_END);
+    assert_true(cv_view_has_fences(&(struct cv_view){.base = last}));
+    assert_false(cv_view_has_fences(&(struct cv_view){.base = last + 1}));
+    assert_false(cv_view_has_fences(&(struct cv_view){.base = UINT64_MAX}));
+    const struct cv_view end = {.base = last, .members = cv_set_first(64)};
+    assert_int_equal(cv_view_fence(&end, cv_view_places(&end) - 1, 63), CV_FENCE_END - 1);
+}
+
+/* Even if a member lets two nodes in at once, or lends another node's fences, no two fences are equal. */
 static void fences_differ_by_node(void **state)
 {
     (void)state;
     for (uint32_t count = 2; count <= 64; count++) {
-        const struct cv_view view = {.epoch = 3, .base = 3ull << CV_VIEW_BITS, .members = cv_set_first(count)};
-        const uint64_t last = cv_view_entries(&view) - 1;
+        const struct cv_view view = {.epoch = 3, .base = cv_view_agreed_base(3), .members = cv_set_first(count)};
+        const uint64_t last = cv_view_places(&view) - 1, step = cv_view_step(&view);
         for (cv_node node = 0; node < count; node++) {
             const uint64_t first = cv_view_fence(&view, 5, node);
-            assert_true(node == 0 || first > cv_view_fence(&view, 5, node - 1) + 1023);
-            assert_true(first + 1023 < cv_view_fence(&view, 6, 0));
-            assert_true(cv_view_fence(&view, last, node) + 1023 < 4ull << CV_VIEW_BITS);
-            assert_true(cv_view_is_entry_of(&view, first + 1008, 16, node));
-            assert_false(cv_view_is_entry_of(&view, first + 1009, 16, node));
-            assert_false(cv_view_is_entry_of(&view, first, 16, (node + 1) % count));
-            assert_false(cv_view_is_entry_of(&view, first + (1ull << CV_VIEW_BITS), 16, node));
-            assert_false(cv_view_is_entry_of(&view, first - (1ull << CV_VIEW_BITS), 16, node));
+            assert_true(node == 0 || first > cv_view_fence(&view, 5, node - 1));
+            assert_true(first < cv_view_fence(&view, 6, 0));
+            assert_int_equal(first + step, cv_view_fence(&view, 6, node));
+            assert_int_equal(cv_view_place(&view, first), 5);
+            assert_true(cv_view_fence(&view, last, node) < cv_view_agreed_base(4));
+            assert_true(cv_view_gives(&view, first, 16, node));
+            assert_true(cv_view_gives(&view, cv_view_fence(&view, last - 15, node), 16, node));
+            assert_false(cv_view_gives(&view, cv_view_fence(&view, last - 14, node), 16, node));
+            assert_false(cv_view_gives(&view, first, 16, (node + 1) % count));
+            assert_false(cv_view_gives(&view, first + CV_BLOCK, 16, node));
+            assert_false(cv_view_gives(&view, first - CV_BLOCK, 16, node));
         }
     }
     assert_int_equal(cv_view_node_bits(&(struct cv_view){.members = 1}), 3);
+    assert_int_equal(cv_view_node_bits(&(struct cv_view){.members = 1, .alone = true}), 0);
     assert_int_equal(cv_view_node_bits(&(struct cv_view){.members = 1 << 7}), 3);
     assert_int_equal(cv_view_node_bits(&(struct cv_view){.members = 1 << 8}), 4);
     assert_int_equal(cv_view_node_bits(&(struct cv_view){.members = 1ull << 63}), 6);
@@ -247,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fences_differ_by_node),
+        cmocka_unit_test(bases_end),
         cmocka_unit_test(agree_in_the_end),
         cmocka_unit_test(a_death_is_urgent_and_a_return_is_not),
         cmocka_unit_test(bases_rise),

@@ -57,7 +57,7 @@ static void list_others(const struct cv_group_recovery *recovery, FILE *out)
 static int tell(const struct cv_group_recovery *recovery)
 {
     printf("node %u goes on alone, after epoch %llu; fences begin above %llu\n", recovery->id,
-           (unsigned long long)recovery->last_epoch, (unsigned long long)recovery->next_epoch << CV_VIEW_BITS);
+           (unsigned long long)recovery->last_epoch, (unsigned long long)cv_view_agreed_base(recovery->next_epoch));
     if (recovery->others) {
         printf("start it; then replace the others, each with an empty directory: conclave replace ");
         list_others(recovery, stdout);

@@ -54,7 +54,8 @@ static void write_head(unsigned char *at, const struct cv_frame *frame)
     at = put(at, frame->words, 4);
     at = put(at, frame->sequence, 8);
     at = put(at, frame->round, 8);
-    at = put(at, frame->clock, 8);
+    at = put(at, frame->clock, 5);
+    at = put(at, frame->given, 3);
     if (frame->name.length)
         memcpy(at, frame->name.start, frame->name.length);
     at += frame->name.length;
@@ -158,7 +159,8 @@ static bool read_head(const unsigned char *at, size_t length, struct cv_frame *f
     frame->words = (uint32_t)get(&at, 4);
     frame->sequence = get(&at, 8);
     frame->round = get(&at, 8);
-    frame->clock = get(&at, 8);
+    frame->clock = get(&at, 5);
+    frame->given = (uint32_t)get(&at, 3);
     frame->name.start = (const char *)at;
     frame->body = at + frame->name.length;
     return frame->name.length <= CV_FRAME_NAME_BYTES &&

@@ -10,7 +10,7 @@
  *     BEAT       expects 8, term 8, epoch 8, sent at 8, lease 4, drift 4
  *     GRANT      epoch 8, sent at 8, lease 4
  *     the rest   subject 1, kind 1, unused 1, name length 2, hops 2, fingerprint 4, words 4, sequence 8, round 8,
- *                clock 8, name, body
+ *                clock 5, given 3, name, body
  *
  * A frame has a bounded length. It is complete, not all there yet, or broken; a node that sends a broken one is cut
  * off.
@@ -26,7 +26,7 @@
 
 #define CV_FRAME_BYTES 65536u /* of the longest frame, with its length */
 #define CV_FRAME_NAME_BYTES 512u
-#define CV_FRAME_VERSION 4u
+#define CV_FRAME_VERSION 5u
 
 enum cv_frame_type {
     CV_FRAME_HELLO = 1, /* the first on every connection, in both directions */
@@ -74,6 +74,7 @@ struct cv_frame {
 
     /* The rest */
     uint64_t sequence, round, clock;
+    uint32_t given; /* MESSAGE: the highest place of the view's fences that the sender knows to be given */
     uint32_t subject, kind, hops, fingerprint;
     uint32_t words;      /* words of the body, 4 bytes each */
     struct cv_text name; /* points into the bytes that the frame was read from */

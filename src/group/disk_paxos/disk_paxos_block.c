@@ -15,7 +15,7 @@
 #include "group/proposal.h"
 
 #define MARK 0x6569742e636e6f63ull /* "conc.tie" */
-#define VERSION 3u
+#define VERSION 4u
 #define SUM_AT 64u
 
 static void put_32(unsigned char *at, uint32_t number)

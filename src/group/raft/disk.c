@@ -238,6 +238,10 @@ static int understand(struct cv_disk *disk, struct cv_journal *found, const unsi
     if (error == 0 && found->id != disk->options.id)
         error = cv_complain(&wrong, "is that of node %llu, and not of node %llu, which this is: see [node] directory",
                             (unsigned long long)found->id - 1, (unsigned long long)disk->options.id - 1);
+    if (error == 0 && found->version == CV_JOURNAL_HIGH_FENCES)
+        error =
+            cv_complain(&wrong, "is of an earlier version, with higher fences than this one gives: conclave recover "
+                                "makes it go on above them");
     if (error != 0)
         complain(disk, JOURNAL, error == CV_EINPUT ? wrong.text : cv_error_text(error));
     disk->length = disk->least_length = sound;

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <xxhash.h>
 
-#define VERSION 2u
+#define VERSION 3u
 #define HEAD_BYTES 24u
 #define SECTOR_BYTES 512u          /* a disk writes so many whole or not at all */
 #define MAX_INDEX (UINT64_MAX / 4) /* the largest index and term, so that sums do not overflow */
@@ -102,9 +102,10 @@ static int play_identity(struct cv_journal *journal, struct cv_cursor body)
 static int play_header(struct cv_journal *journal, struct cv_cursor body)
 {
     const uint64_t version = cv_take_64(&body), id = cv_take_64(&body);
-    if (!cv_cursor_done(&body) || version != VERSION || id == 0 || journal->id != 0)
+    if (!cv_cursor_done(&body) || version < CV_JOURNAL_HIGH_FENCES || version > VERSION || id == 0 || journal->id != 0)
         return CV_EINPUT;
     journal->id = id;
+    journal->version = version;
     return 0;
 }
 

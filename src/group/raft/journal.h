@@ -36,8 +36,12 @@ struct cv_journal_entry {
     unsigned char *bytes;
 };
 
+#define CV_JOURNAL_HIGH_FENCES 2u /* the version whose fences rose by 2^40 with each epoch */
+#define CV_JOURNAL_HIGH_FENCE_BITS 40u
+
 /* Zeroed to begin with. */
 struct cv_journal {
+    uint64_t version; /* of the file that was read; 0: none was */
     uint64_t id;
     struct cv_identity identity;
     uint64_t term, vote;

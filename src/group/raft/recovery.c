@@ -12,7 +12,7 @@
 #define JOURNAL "journal"
 #define NEW_JOURNAL "journal.new"
 #define LOST_JOURNAL "journal.lost"
-#define MOST_EPOCHS (1u << (53 - CV_VIEW_BITS)) /* so that fences stay below 2^53 */
+#define LEFT_EPOCHS 16u /* that a floor leaves at least */
 
 /* ---- what the survivor knows ---- */
 
@@ -34,6 +34,16 @@ static struct cv_cursor last_entry(const struct cv_journal *journal)
     return snapshot;
 }
 
+/* Raises the floor above the fences of an earlier version. */
+static void rise_above(struct cv_group_recovery *recovery)
+{
+    const uint64_t epochs = recovery->last_epoch + (recovery->fence_floor ? 1 : CV_RECOVERY_LEAP);
+    const uint64_t most = CV_FENCE_END >> CV_JOURNAL_HIGH_FENCE_BITS;
+    const uint64_t floor = (epochs < most ? epochs : most) << CV_JOURNAL_HIGH_FENCE_BITS;
+    if (floor > recovery->fence_floor)
+        recovery->fence_floor = floor;
+}
+
 static int understand(struct cv_group_recovery *recovery, const struct cv_journal *journal,
                       struct cv_proposal *proposal, struct cv_cursor *rest, struct cv_complaint *complaint)
 {
@@ -49,9 +59,11 @@ static int understand(struct cv_group_recovery *recovery, const struct cv_journa
     recovery->others = seating->present & ~cv_set_of(me);
     memcpy(recovery->ids, seating->ids, sizeof recovery->ids);
     recovery->last_epoch = last_index(journal);
-    const uint64_t floor = recovery->fence_floor >> CV_VIEW_BITS, last = recovery->last_epoch;
+    if (journal->version == CV_JOURNAL_HIGH_FENCES)
+        rise_above(recovery);
+    const uint64_t floor = recovery->fence_floor >> CV_BLOCK_BITS, last = recovery->last_epoch;
     recovery->next_epoch = 1 + (recovery->fence_floor ? (floor > last ? floor : last) : last + CV_RECOVERY_LEAP);
-    if (recovery->next_epoch + CV_RECOVERY_LEAP >= MOST_EPOCHS)
+    if (recovery->next_epoch + LEFT_EPOCHS > CV_FENCE_END >> CV_BLOCK_BITS)
         return cv_complain(complaint, "--fence-floor %llu: expected one that leaves room for higher fences",
                            (unsigned long long)recovery->fence_floor);
     return 0;

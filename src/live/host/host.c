@@ -350,7 +350,7 @@ void cv_host_timeout(struct cv_alarm *alarm)
  */
 static bool times_fit(const struct cv_group *group, const struct cv_kind *kind, const struct cv_message *message)
 {
-    if (message->clock > CV_MOST_ENTRIES / group->nodes)
+    if (message->clock > cv_host_last_time(group))
         return false;
     for (const struct cv_field *field = kind->fields; field && field->name; field++) {
         uint64_t time = 0;
@@ -379,8 +379,9 @@ static enum cv_validity judge(struct cv_algorithm_host *host, const struct cv_pa
     cv_step_mark.instance = NULL;
     if (validity != CV_VALID)
         return validity;
-    *why = "a message with a time that cannot be";
-    if (!times_fit(me->group, &algorithm->kinds[message->kind], message))
+    *why = "a message with a time or a fence that cannot be";
+    if (parcel->given >= cv_view_places(&host->view) ||
+        !times_fit(me->group, &algorithm->kinds[message->kind], message))
         return CV_FORGED;
     if (!(algorithm->hints.answers & 1ull << message->kind))
         return CV_VALID;
@@ -389,6 +390,16 @@ static enum cv_validity judge(struct cv_algorithm_host *host, const struct cv_pa
         return CV_FORGED;
     instance->answered |= cv_set_of(message->from);
     return CV_VALID;
+}
+
+/* A name whose logical time is half spent begins anew in the next view: times have an end, see times_fit(). */
+static void note_age(struct cv_algorithm_host *host, struct cv_instance *instance)
+{
+    if (instance->clock <= cv_host_last_time(instance->group) / 2 || instance->flags & CV_AGED)
+        return;
+    instance->flags |= CV_AGED;
+    if (instance_is_section(instance))
+        host->calls.aged(host->calls.context);
 }
 
 static void receive(struct cv_algorithm_host *host, const struct cv_parcel *parcel)
@@ -406,6 +417,7 @@ static void receive(struct cv_algorithm_host *host, const struct cv_parcel *parc
     host->hops = parcel->hops;
     instance->policy->algorithm->kinds[message->kind].receive(me, message);
     finish(host, instance);
+    note_age(host, instance);
 }
 
 /* ---- rest: a token that no node wants need not race round the ring ---- */
@@ -479,6 +491,8 @@ enum cv_validity cv_host_deliver(struct cv_algorithm_host *host, const struct cv
     if (validity != CV_VALID)
         return validity;
     host->counts[parcel->instance->policy - host->policies].received[parcel->message->kind]++;
+    if (parcel->given > parcel->instance->given)
+        parcel->instance->given = parcel->given;
     handle(host, parcel);
     settle(host);
     return CV_VALID;

@@ -64,7 +64,8 @@ enum cv_instance_flag {
     CV_FRESH = 1u << 4,   /* just opened: it starts with its first step */
     CV_BORROWS = 1u << 5, /* its clients are inside, because the node inside lends to them */
     CV_HEIR = 1u << 6,    /* a new view has put this node inside, because the former holder is gone */
-    CV_TOLD = 1u << 7     /* the other members of the view know that the name is in use here */
+    CV_TOLD = 1u << 7,    /* the other members of the view know that the name is in use here */
+    CV_AGED = 1u << 8     /* half of its logical time is over, and a new view was asked for */
 };
 
 struct cv_instance {
@@ -81,6 +82,7 @@ struct cv_instance {
     uint64_t clock;
     uint64_t round;
     uint64_t fence;      /* of the last entry */
+    uint64_t given;      /* the highest place of the view's fences that this node knows to be given (dispatch.c) */
     uint64_t sharing;    /* the generation of the readers inside; 0: the clients inside do not share */
     cv_node holder;      /* while a view begins: the node that is inside */
     cv_set sharers;      /* while a view begins: the nodes that are inside together with it */
@@ -101,6 +103,12 @@ struct cv_instance {
 static inline bool instance_is_section(const struct cv_instance *instance)
 {
     return instance->subject == CV_SUBJECT_LOCK || instance->subject == CV_SUBJECT_LEADER;
+}
+
+/* The last time of Lamport's clock: a later one would make fences that belong to the next view. */
+static inline uint64_t cv_host_last_time(const struct cv_group *group)
+{
+    return CV_MOST_ENTRIES / group->nodes;
 }
 
 /*
@@ -135,6 +143,7 @@ struct cv_parcel {
     struct cv_instance *instance;
     uint64_t number; /* for the record */
     uint64_t hops;   /* since the last entry, with those of the messages that caused it */
+    uint32_t given;  /* what the sender of a message of another node knows to be given */
     const struct cv_message *message;
 };
 
@@ -148,6 +157,7 @@ struct cv_host_calls {
     void (*opened)(void *context, struct cv_instance *instance);
     void (*ended)(void *context, struct cv_instance *instance);
     void (*crowded)(void *context); /* there are many names; the next view drops idle ones */
+    void (*aged)(void *context);    /* a name has used up half of its logical time; the next view gives it new */
     void (*event)(void *context, const struct cv_instance *instance, const struct cv_event *event); /* may be NULL */
     uint64_t (*now)(void);
     void *context;

@@ -44,6 +44,9 @@ int cv_host_restart(struct cv_algorithm_host *host, struct cv_instance *instance
     cv_host_quiet(host, instance);
     instance->round = round;
     instance->flags = 0;
+    instance->given = 0;
+    if (instance->clock > cv_host_last_time(instance->group) / 4)
+        instance->clock = 0;
     host->self.state = instance->state;
     host->self.group = instance->group;
     host->self.node = host->roster->me;

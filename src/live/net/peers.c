@@ -349,7 +349,7 @@ bool peer_hear(struct cv_peer *peer, const struct cv_frame *frame)
     struct cv_peers *peers = peer->peers;
     if (frame->type == CV_FRAME_BEAT) {
         const uint64_t now = cv_loop_boot();
-        if (frame->epoch > CV_MOST_EPOCHS) {
+        if (frame->epoch > CV_LAST_EPOCH) {
             cv_peers_cut_off(peers, peer->node, "a heartbeat of a view that cannot be");
             return true;
         }

@@ -24,6 +24,7 @@ static const struct {
     [CV_LOG_LEAVING] = {"leaving", CV_LOG_INFO},
     [CV_LOG_VIEW_BEGUN] = {"view-begun", CV_LOG_INFO},
     [CV_LOG_GRACE] = {"grace", CV_LOG_WARNING},
+    [CV_LOG_FENCES] = {"fences", CV_LOG_ERROR},
     [CV_LOG_LEASE_LOST] = {"lease-lost", CV_LOG_WARNING},
     [CV_LOG_LEASE_HELD] = {"lease-held", CV_LOG_INFO},
     [CV_LOG_PEER_SUSPECTED] = {"peer-suspected", CV_LOG_WARNING},

@@ -26,7 +26,8 @@ enum cv_log_event {
     CV_LOG_STARTED,
     CV_LOG_LEAVING,
     CV_LOG_VIEW_BEGUN,
-    CV_LOG_GRACE, /* a time of grace begins with the view, or goes on */
+    CV_LOG_GRACE,  /* a time of grace begins with the view, or goes on */
+    CV_LOG_FENCES, /* the view has no fences */
     CV_LOG_LEASE_LOST,
     CV_LOG_LEASE_HELD,
     CV_LOG_PEER_SUSPECTED,
