@@ -300,6 +300,58 @@ def check_tradeoff(folder):
             assert 0 <= float(it.get("x")) < float(picture.get("width")), it.attrib
 
 
+def build(folder, example, *changes):
+    """An example of the repository as a shared object, with some of its text changed."""
+    source = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
+    text = (source / "examples" / f"{example}.c").read_text(encoding="utf-8")
+    for before, after in changes:
+        assert text.count(before) == 1, before
+        text = text.replace(before, after)
+    target = folder / f"{example}{len(list(folder.iterdir()))}.so"
+    subprocess.run(["cc", "-w", "-shared", "-fPIC", "-I", str(source / "include"), "-x", "c", "-o", str(target), "-"], input=text,
+                   text=True, check=True)
+    return str(target)
+
+
+def check_own(folder):
+    """Algorithms of one's own in the tables: n messages an entry, the first of them without; n(n - 1) for a roll call."""
+    folder = folder / "with a blank"
+    folder.mkdir()
+    token, roll = build(folder, "suzuki_kasami"), build(folder, "roll_call")
+    rows = json.loads(run("mutex", "--nodes", "4,9", "--with", token, "--json").stdout)["rows"]
+    rows = {(row["load"], row["quantity"], row["nodes"]): row for row in rows if row["algorithm"] == "suzuki-kasami"}
+    for nodes in (4, 9):
+        alone, contended = rows["one", "messages", nodes], rows["all", "messages", nodes]
+        assert alone["measured"] == alone["expected"] == nodes and alone["formula"] == "n·e", alone
+        assert math.isclose(contended["measured"], nodes * (3 * nodes - 1) / (3 * nodes), rel_tol=1e-9), contended
+        assert contended["expected"] == nodes and contended["formula"] == "(n·e)/e" and contended["relation"] == "<=", contended
+        assert alone["holds"] and contended["holds"] and alone["source"] == contended["source"] == "paper", alone
+        assert rows["one", "delay", nodes]["measured"] == 2 and rows["all", "synchronization", nodes]["measured"] == 1, rows
+        for row in (alone, contended):
+            again = json.loads(sim(row["command"])[1])
+            assert math.isclose(again["messages"]["total"] / len(again["entries"]), row["measured"], rel_tol=1e-9), row
+    rows = json.loads(run("election", "--nodes", "5", "--with", roll, "--json").stdout)["rows"]
+    rows = {(row["load"], row["quantity"]): row for row in rows if row["algorithm"] == "roll-call"}
+    assert rows["one", "messages"]["measured"] == rows["all", "messages"]["expected"] == 4 * 4, rows
+    assert rows["one", "time"]["measured"] == 2 and rows["all", "time"]["measured"] == 1, rows
+    lines = list(csv.DictReader(io.StringIO(run("mutex", "--csv", "--nodes", "4", "--with", token).stdout)))
+    assert len([line for line in lines if line["algorithm"] == "suzuki-kasami"]) == 4, lines
+    run("mutex", "--nodes", "4,9", "--with", token, "--plot", str(folder / "own.svg"))
+    names = [it.text for it in xml.parse(folder / "own.svg").getroot().iter(f"{SVG}text") if it.get("class") == "name"]
+    assert names.count("suzuki-kasami") == 2, names
+    assert all(len(line) <= 100 for line in run("mutex", "--with", token).stdout.splitlines())
+    cheap = build(folder, "suzuki_kasami", ('CV_MESSAGES_AT_MOST("n·e")', 'CV_MESSAGES_ARE("n·e")'))
+    assert "✗ suzuki-kasami, n = 4: measured 3.666666667, paper: (n·e)/e = 4" in run("mutex", "--nodes", "4", "--with", cheap, code=1).stdout
+    unsafe = build(folder, "suzuki_kasami", ("my->entries = my->holds = my->waiting = 0", "my->entries = my->waiting = 0"))
+    twin = build(folder, "suzuki_kasami", ('.name = "suzuki-kasami"', '.name = "central"'))
+    for words, told in ((["mutex", "--with", unsafe], "keeps its promises; exclusion"), (["mutex", "--with", roll], "a mutual exclusion"),
+                        (["election", "--with", token], "an election"), (["synchronizers", "--with", token], "mutex or election"),
+                        (["mutex", "--with", token, "--with", token], "too"), (["mutex", "--with", twin], "built in"),
+                        (["mutex", "--with", "mine.so"], "a slash"), (["mutex", "--with", "./nothing.so"], "./nothing.so")):
+        refused = run(*words, code=2)
+        assert refused.stdout == "" and refused.stderr.count("\n") == 1 and told in refused.stderr, refused
+
+
 def check_bad_input(folder):
     for arguments in BAD:
         refused = run(*arguments, code=2, cwd=folder)
@@ -328,6 +380,8 @@ def main():
         check_plots(pathlib.Path(name))
     with tempfile.TemporaryDirectory() as name:
         check_bad_input(pathlib.Path(name))
+    with tempfile.TemporaryDirectory() as name:
+        check_own(pathlib.Path(name))
     print("compare: numbers, outputs, plots and refusals are as they should be")
     return 0
 

@@ -458,6 +458,7 @@ def check_manual():
 
 
 def main():
+    os.umask(0o022)  # a node loads no file that others can write to
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pages", metavar="PAGE", nargs="*", type=pathlib.Path)
     parser.add_argument("--rewrite", action="store_true", help="put what the commands print today into the pages")

@@ -16,6 +16,7 @@ struct cv_measurement {
     bool known; /* false: the run got stuck, and nothing was measured */
     double measured;
     const char *formula; /* NULL: there is none */
+    char *own_formula;   /* the same, if it was made for this row */
     uint32_t source;     /* enum cv_source */
     const char *where;   /* the source of the formula, or the page that proves it */
     const char *remark;  /* what a text has instead, and why it differs; or NULL */

@@ -127,8 +127,9 @@ class Client:
 class Cluster:
     """`conclave cluster`, its nodes' processes known by number. Sockets alone unless a port is given."""
 
-    def __init__(self, count, *options, record=True):
+    def __init__(self, count, *options, record=True, cwd=None):
         self.count = count
+        self.cwd = cwd
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="conclave-test-"))
         self.options = options
         self.record = record
@@ -144,7 +145,7 @@ class Cluster:
             for key in ("lease", "timeout"):
                 if not any(f"group.{key}=" in option for option in self.options):
                     command += ["--set", f"group.{key}={300 * stretch()}"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=self.cwd)
         self.ready = self.process.stdout.readline()
         if "ready" not in self.ready:
             self.__exit__(None, None, None)

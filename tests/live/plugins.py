@@ -177,6 +177,24 @@ def unusable_tables():
                                                    "static void enter(struct cv_self *me)\n{\n    nowhere();")), "nowhere")
 
 
+def commands():
+    """What --algorithm, --election and --with refuse before they start anything."""
+    with Files() as files:
+        mutex, election = files.build("sk"), files.build("roll", ELECTION)
+        twin = files.build("twin", MUTEX, ('.name = "suzuki-kasami"', '.name = "central"'))
+        for words, told in ((["cluster", "3", "--algorithm", election], "--algorithm"), (["cluster", "3", "--election", mutex], "--election"),
+                            (["cluster", "3", "--algorithm", f"x*={files.path}/no.so"], "No such file"),
+                            (["demo", "--with", election], "a mutual exclusion"), (["demo", "--with", "sk.so"], "a slash"),
+                            (["demo", "--with", twin], "central is there already"), (["demo", "--with", mutex, "--with", mutex], "already")):
+            done = subprocess.run([CONCLAVE, *map(str, words)], capture_output=True, text=True, check=False, timeout=60)
+            assert done.returncode == 2 and done.stderr.count("\n") == 1 and told in done.stderr and not done.stdout, done
+        odd = files.path / "a=b c"
+        odd.mkdir()
+        shutil.copy(mutex, odd / "sk.so")
+        with Cluster(1, "--algorithm", "./sk.so", "--set", "election *.algorithm=../roll.so", record=False, cwd=odd) as cluster:
+            enter(cluster, 1, "x", 1)
+
+
 # ---- all members have the same file ----
 
 
@@ -370,5 +388,5 @@ def forged():
 
 
 if __name__ == "__main__":
-    sys.exit(main([hosted, counted, untrusted_files, unusable_tables, another_file, upgraded, static_groups, failing, large_state,
+    sys.exit(main([hosted, counted, untrusted_files, unusable_tables, commands, another_file, upgraded, static_groups, failing, large_state,
                    forged]))

@@ -53,7 +53,7 @@ static char *path_of(const struct cluster *cluster, uint32_t index, const char *
 static void write_rules(FILE *file, const struct cluster *cluster)
 {
     for (const char **rule = cluster->rules; rule && *rule; rule++) {
-        const char *equals = strrchr(*rule, '=');
+        const char *plugin = strstr(*rule, "=/"), *equals = plugin ? plugin : strrchr(*rule, '=');
         fprintf(file, "\n[lock %.*s]\nalgorithm = %s\n", (int)(equals - *rule), *rule, equals + 1);
     }
     for (const char **setting = cluster->settings; setting && *setting; setting++) {

@@ -11,10 +11,12 @@
 
 #include "algorithm/registry.h"
 #include "cli/cluster/cluster_run.h"
+#include "cli/cluster/node_algorithm.h"
 #include "cli/cluster/status_gather.h"
 #include "cli/command.h"
 #include "core/formula/theory.h"
 #include "core/formula/theory_symbols.h"
+#include "core/parse.h"
 #include "core/scenario/plan.h"
 #include "core/wall_clock.h"
 
@@ -23,13 +25,58 @@
 #define PATIENCE_MS 10000
 #define POLL_MS 5
 
-/* maekawa-plain is left out: five at once may well deadlock, as its scenario shows. */
-static const char *const algorithms[] = {"central", "central-deny", "token-ring", "ricart-agrawala",
-                                         "lamport", "maekawa",      "voting",     NULL};
+#define MOST_OWN 8u
 
-static const char *rules[] = {
-    "central=central", "central-deny=central-deny", "token-ring=token-ring", "ricart-agrawala=ricart-agrawala",
-    "lamport=lamport", "maekawa=maekawa",           "voting=voting",         NULL};
+/* maekawa-plain is left out: five at once may well deadlock, as its scenario shows. */
+static const char *const names[] = {"central", "central-deny", "token-ring", "ricart-agrawala",
+                                    "lamport", "maekawa",      "voting"};
+#define BUILT_IN (sizeof names / sizeof *names)
+
+/* The algorithms that are tried, each with a lock of its name. */
+struct request {
+    const struct cv_algorithm *algorithms[BUILT_IN + MOST_OWN];
+    char *rules[BUILT_IN + MOST_OWN]; /* of the cluster */
+    size_t count;
+    bool stays;
+};
+
+static int add(struct request *request, const struct cv_algorithm *algorithm, const char *path)
+{
+    char *rule = NULL;
+    if (asprintf(&rule, "%s=%s", algorithm->name, path) < 0)
+        return CV_ENOMEM;
+    request->algorithms[request->count] = algorithm;
+    request->rules[request->count++] = rule;
+    return 0;
+}
+
+static int add_names(struct request *request)
+{
+    int error = 0;
+    for (size_t i = 0; i < BUILT_IN && !error; i++)
+        error = add(request, cv_algorithm_find(names[i]), names[i]);
+    return error;
+}
+
+static int take_own(void *context, const char *value, struct cv_complaint *complaint)
+{
+    struct request *request = context;
+    const struct cv_algorithm *algorithm;
+    char *path;
+    if (!strchr(value, '/'))
+        return cv_complain(complaint, "--with %s: expected a path with a slash, as in ./FILE.so", cv_brief(value).text);
+    if (request->count == BUILT_IN + MOST_OWN)
+        return cv_complain(complaint, "--with %s: expected at most %u of them", cv_brief(value).text, MOST_OWN);
+    int error = node_algorithm_take("--with", value, CV_MUTEX, &path, &algorithm, complaint);
+    for (size_t i = 0; i < request->count && !error; i++)
+        if (strcmp(request->algorithms[i]->name, algorithm->name) == 0)
+            error = cv_complain(complaint, "--with %s: %s is there already; expected another name",
+                                cv_brief(value).text, algorithm->name);
+    if (!error)
+        error = add(request, algorithm, path);
+    free(path);
+    return error;
+}
 
 /* ---- the leader ---- */
 
@@ -175,10 +222,11 @@ static void show_theory(const struct cv_algorithm *algorithm, uint64_t messages)
 }
 
 /* False if two clients were inside at once, or one never entered. */
-static bool show_visits(const char *name, const struct visit *visits, uint32_t count, uint64_t messages)
+static bool show_visits(const struct cv_algorithm *algorithm, const struct visit *visits, uint32_t count,
+                        uint64_t messages)
 {
     bool good = count == NODES;
-    printf("  %-16s ", name);
+    printf("  %-16s ", algorithm->name);
     for (uint32_t i = 0; i < count; i++) {
         printf("%s%u", i ? " " : "", visits[i].node + 1);
         if (i && (visits[i].entered < visits[i - 1].left || visits[i].fence <= visits[i - 1].fence))
@@ -186,24 +234,25 @@ static bool show_visits(const char *name, const struct visit *visits, uint32_t c
     }
     printf("   %6.1f ms   %3llu messages; ", count ? visits[count - 1].left - visits[0].entered : 0,
            (unsigned long long)messages);
-    show_theory(cv_algorithm_find(name), messages);
+    show_theory(algorithm, messages);
     printf("%s\n", good ? "" : "   NOT ONE AT A TIME");
     fflush(stdout);
     return good;
 }
 
-static int take_turns(const struct cluster *cluster)
+static int take_turns(const struct cluster *cluster, const struct request *request)
 {
     bool good = true;
     printf(
         "Five other processes want the same lock at once, each from another node and for 5 ms. Who entered, in order;\n"
         "how long that took; the messages of all five entries beside the formula (n = 5, e = 5):\n");
-    for (size_t i = 0; algorithms[i] && !command_interrupted; i++) {
+    for (size_t i = 0; i < request->count && !command_interrupted; i++) {
         struct visit visits[NODES];
-        const uint64_t before = messages_of(cluster, algorithms[i]);
-        const uint32_t count = visit_all(cluster, algorithms[i], visits);
-        const uint64_t after = messages_of(cluster, algorithms[i]);
-        good &= show_visits(algorithms[i], visits, count, after - before);
+        const char *name = request->algorithms[i]->name;
+        const uint64_t before = messages_of(cluster, name);
+        const uint32_t count = visit_all(cluster, name, visits);
+        const uint64_t after = messages_of(cluster, name);
+        good &= show_visits(request->algorithms[i], visits, count, after - before);
     }
     printf("One at a time, and every fence higher than the one before: %s\n\n", good ? "held" : "violated");
     return good ? EXIT_HELD : EXIT_VIOLATED;
@@ -226,28 +275,26 @@ static void show_more(const struct cluster *cluster, bool stays)
     fflush(stdout);
 }
 
-static int run(struct cluster *cluster, bool stays)
+static int run(struct cluster *cluster, const struct request *request)
 {
     int code = start(cluster);
     if (code == EXIT_HELD)
         code = lose_leader(cluster);
     if (code == EXIT_HELD)
-        code = take_turns(cluster);
+        code = take_turns(cluster, request);
     if (code == EXIT_HELD)
-        show_more(cluster, stays);
-    while (code == EXIT_HELD && stays && !command_interrupted)
+        show_more(cluster, request->stays);
+    while (code == EXIT_HELD && request->stays && !command_interrupted)
         pause();
     cluster_stop(cluster);
     return code;
 }
 
-struct request {
-    bool stays;
-};
-
 static const struct option_row rows[] = {
     {"stay", NULL, OPTION_SWITCH, offsetof(struct request, stays),
      .help = "keep the cluster running until INT, to try it out"},
+    {"with", "FILE.so", OPTION_TAKE, 0, .help = "an algorithm of your own for mutual exclusion, too; repeatable",
+     .take = take_own, .repeats = true},
     {0},
 };
 
@@ -262,20 +309,30 @@ const struct options demo_options = {
     .lenient = true,
 };
 
-int command_demo(int argc, char **argv)
+static int run_in_directory(const struct request *request)
 {
+    const char *rules[BUILT_IN + MOST_OWN + 1] = {NULL};
     struct cluster cluster = {.count = NODES, .rules = rules};
-    struct request request = {0};
-    int code;
-    if (!options_take(&demo_options, argc, argv, &request, &code))
-        return code;
     char *directory = cluster_make_directory();
     if (!directory)
         return command_refuse("no temporary directory can be made; see TMPDIR");
+    for (size_t i = 0; i < request->count; i++)
+        rules[i] = request->rules[i];
     cluster.directory = directory;
     command_catch_signals();
-    code = run(&cluster, request.stays);
+    const int code = run(&cluster, request);
     cluster_remove(directory);
     free(directory);
+    return code;
+}
+
+int command_demo(int argc, char **argv)
+{
+    struct request request = {.count = 0};
+    int code = add_names(&request) ? command_fail(CV_ENOMEM, NULL) : EXIT_HELD;
+    if (code == EXIT_HELD && options_take(&demo_options, argc, argv, &request, &code))
+        code = run_in_directory(&request);
+    for (size_t i = 0; i < request.count; i++)
+        free(request.rules[i]);
     return code;
 }

@@ -17,15 +17,23 @@
 #define LEAST_NODES 3u
 #define MOST_NODES 1000u
 
+static int measure_synchronizers(struct cv_comparison *comparison, const struct plugin_list *own,
+                                 struct cv_complaint *complaint)
+{
+    if (own->count)
+        return cv_complain(complaint, "--with %s: expected with mutex or election", cv_brief(own->paths[0]).text);
+    return compare_synchronizers(comparison, complaint);
+}
+
 /* The problems that can be compared, and the default sizes. */
 static const struct problem {
     const char *name;
-    int (*measure)(struct cv_comparison *comparison, struct cv_complaint *complaint);
+    int (*measure)(struct cv_comparison *comparison, const struct plugin_list *own, struct cv_complaint *complaint);
     uint32_t sizes[6];
 } problems[] = {
     {"mutex", compare_mutex, {4, 9, 16, 25, 49}},
     {"election", compare_election, {4, 9, 16, 25, 49}},
-    {"synchronizers", compare_synchronizers, {16, 32, 64, 128, 256}},
+    {"synchronizers", measure_synchronizers, {16, 32, 64, 128, 256}},
 };
 
 struct order {
@@ -34,6 +42,7 @@ struct order {
     uint64_t seed;
     const char *plot;
     bool json, csv, help;
+    struct plugin_list own;
 };
 
 static int take_sizes(void *request, const char *list, struct cv_complaint *complaint)
@@ -67,6 +76,11 @@ static int take_plot(void *request, const char *name, struct cv_complaint *compl
     return compare_plot_check(name, complaint);
 }
 
+static int take_own(void *request, const char *path, struct cv_complaint *complaint)
+{
+    return plugin_add(&((struct order *)request)->own, path, complaint);
+}
+
 #define FIELD(member) offsetof(struct order, member)
 
 static const struct option_row rows[] = {
@@ -82,6 +96,9 @@ static const struct option_row rows[] = {
      .help = "plot messages against n, for synchronizers against time, as FILE.svg or FILE.png; PNG needs "
              "rsvg-convert",
      .take = take_plot},
+    {"with", "FILE.so", OPTION_TAKE, 0,
+     .help = "compare an algorithm of your own, too, with the formulas of its table; repeatable", .take = take_own,
+     .repeats = true},
     {0},
 };
 
@@ -99,7 +116,8 @@ const struct options compare_options = {
     .rows = rows,
     .more = "Exit codes: 0 every formula was met, 1 one was not, 2 wrong usage or interrupted.\n"
             "\n"
-            "  conclave compare mutex --nodes 4,9,16,25 --plot mutex.svg",
+            "  conclave compare mutex --nodes 4,9,16,25 --plot mutex.svg\n"
+            "  conclave compare mutex --with ./mine.so",
 };
 
 static int find_problem(struct order *order, const char *name, struct cv_complaint *complaint)
@@ -149,7 +167,7 @@ static int carry_out(const struct order *order)
     int error = order->plot ? cv_output_open(&output, order->plot, &complaint) : 0;
     command_catch_signals();
     if (!error)
-        error = order->problem->measure(&comparison, &complaint);
+        error = order->problem->measure(&comparison, &order->own, &complaint);
     compare_progress_end();
     comparison.interrupted = error == CV_EINTERRUPTED;
     if (comparison.interrupted)

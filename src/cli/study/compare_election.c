@@ -110,8 +110,9 @@ static int put_row(struct cv_comparison *comparison, const struct compare_play *
     return row->command ? 0 : CV_ENOMEM;
 }
 
-static int measure(struct cv_comparison *comparison, const struct cv_algorithm *algorithm, uint32_t nodes, bool all,
-                   struct cv_complaint *complaint)
+/* `path`: of one of the user's algorithms; NULL: it is built in. */
+static int measure(struct cv_comparison *comparison, const struct cv_algorithm *algorithm, const char *path,
+                   uint32_t nodes, bool all, struct cv_complaint *complaint)
 {
     char line[200], circumstances[64];
     struct compare_play play;
@@ -120,9 +121,9 @@ static int measure(struct cv_comparison *comparison, const struct cv_algorithm *
              algorithm->topology != CV_GRAPH       ? nodes
              : 2 * nodes < nodes * (nodes - 1) / 2 ? 2 * nodes
                                                    : nodes * (nodes - 1) / 2);
-    snprintf(line, sizeof line, "%s -n %" PRIu32 " --ids random %s%s --seed %" PRIu64, algorithm->name, nodes,
-             circumstances, all ? " --start all" : "", comparison->seed);
-    int error = compare_play(&play, line, complaint);
+    snprintf(line, sizeof line, "%s -n %" PRIu32 " --ids random %s%s --seed %" PRIu64, path ? "" : algorithm->name,
+             nodes, circumstances, all ? " --start all" : "", comparison->seed);
+    int error = path ? compare_play_own(&play, path, line, complaint) : compare_play(&play, line, complaint);
     const struct cv_judgement *judgement = &play.result.judgement;
     if (!error)
         error = put_row(comparison, &play, "messages", play.result.run.total, &judgement->messages);
@@ -132,15 +133,26 @@ static int measure(struct cv_comparison *comparison, const struct cv_algorithm *
     return error;
 }
 
-int compare_election(struct cv_comparison *comparison, struct cv_complaint *complaint)
+static int measure_all(struct cv_comparison *comparison, const struct cv_algorithm *algorithm, const char *path,
+                       struct cv_complaint *complaint)
 {
     int error = 0;
+    for (uint32_t i = 0; comparison->sizes[i]; i++)
+        for (int all = 0; all < 2 && !error; all++)
+            error = measure(comparison, algorithm, path, comparison->sizes[i], all, complaint);
+    return error;
+}
+
+int compare_election(struct cv_comparison *comparison, const struct plugin_list *own, struct cv_complaint *complaint)
+{
+    int error = plugin_list_check(own, CV_ELECTION, complaint);
     comparison->title = "Elections, measured in the simulator beside formulas";
     comparison->sections = sections;
     comparison->notes = notes;
-    for (const struct cv_algorithm *const *each = cv_algorithms; *each; each++)
-        for (uint32_t i = 0; comparison->sizes[i] && (*each)->problem == CV_ELECTION; i++)
-            for (int all = 0; all < 2 && !error; all++)
-                error = measure(comparison, *each, comparison->sizes[i], all, complaint);
+    for (const struct cv_algorithm *const *each = cv_algorithms; *each && !error; each++)
+        if ((*each)->problem == CV_ELECTION)
+            error = measure_all(comparison, *each, NULL, complaint);
+    for (uint32_t i = 0; i < own->count && !error; i++)
+        error = measure_all(comparison, own->algorithms[i], own->paths[i], complaint);
     return error;
 }

@@ -3,9 +3,10 @@
 #ifndef CONCLAVE_CLI_STUDY_COMPARE_ELECTION_H
 #define CONCLAVE_CLI_STUDY_COMPARE_ELECTION_H
 
+#include "cli/study/plugin.h"
 #include "core/error.h"
 #include "show/comparison.h"
 
-int compare_election(struct cv_comparison *comparison, struct cv_complaint *complaint);
+int compare_election(struct cv_comparison *comparison, const struct plugin_list *own, struct cv_complaint *complaint);
 
 #endif

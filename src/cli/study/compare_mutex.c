@@ -299,9 +299,73 @@ static int measure_contended(struct cv_comparison *comparison, const struct cost
     return error;
 }
 
-int compare_mutex(struct cv_comparison *comparison, struct cv_complaint *complaint)
+/* ---- the user's own ---- */
+
+/* A table's formula is for all entries of a run. Its row has what one of them costs. */
+static int put_own_row(struct cv_comparison *comparison, const struct compare_play *play, const char *quantity,
+                       double measured, const struct cv_expectation *expected)
 {
-    int error = 0;
+    const struct cv_run *run = &play->result.run;
+    const uint64_t entries = run->entry_count ? run->entry_count : 1;
+    struct cv_measurement *row = compare_add_row(comparison);
+    if (!row)
+        return CV_ENOMEM;
+    row->algorithm = play->request.plan.algorithm->name;
+    row->load = play->request.plan.request.count ? "one" : "all";
+    row->quantity = quantity;
+    row->nodes = play->result.scenario.group.nodes;
+    row->known = run->entry_count && count_served(run) == run->entry_count;
+    row->measured = row->known ? measured : 0;
+    row->command = sim_command(&play->request, play->request.plan.seed);
+    if (expected && expected->cost) {
+        if (entries > 1 && asprintf(&row->own_formula, "(%s)/e", expected->cost->formula) < 0)
+            return CV_ENOMEM;
+        row->formula = row->own_formula ? row->own_formula : expected->cost->formula;
+        row->remark = "the formula is that of its table; e entries in all";
+        row->expected = expected->value / (double)entries;
+        row->exact = expected->cost->exact;
+        row->source = expected->cost->source;
+        row->where = expected->cost->where;
+        row->holds = compare_agrees(row);
+    }
+    return row->command ? 0 : CV_ENOMEM;
+}
+
+/* One node asks: on a ring the last one; elsewhere the second, which is likely to have neither token nor office. */
+static int measure_own(struct cv_comparison *comparison, const struct cv_algorithm *algorithm, const char *path,
+                       uint32_t nodes, struct cv_complaint *complaint)
+{
+    for (int all = 0; all < 2; all++) {
+        char line[160];
+        struct compare_play play;
+        double delay = 0;
+        if (all)
+            snprintf(line, sizeof line, "-n %" PRIu32 " --entries %d --seed %" PRIu64, nodes, ENTRIES,
+                     comparison->seed);
+        else
+            snprintf(line, sizeof line, "-n %" PRIu32 " --request %" PRIu32 "@0 --seed %" PRIu64, nodes,
+                     algorithm->topology == CV_RING ? nodes : 2, comparison->seed);
+        int error = compare_play_own(&play, path, line, complaint);
+        const struct cv_run *run = &play.result.run;
+        if (!error)
+            error = put_own_row(comparison, &play, "messages", (double)run->total / (double)run->entry_count,
+                                &play.result.judgement.messages);
+        if (!error && all)
+            error = longest_handover(run, &delay);
+        else if (!error)
+            delay = (double)(run->entries[0].entered - run->entries[0].requested);
+        if (!error)
+            error = put_own_row(comparison, &play, all ? "synchronization" : "delay", delay, NULL);
+        compare_play_free(&play);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+int compare_mutex(struct cv_comparison *comparison, const struct plugin_list *own, struct cv_complaint *complaint)
+{
+    int error = plugin_list_check(own, CV_MUTEX, complaint);
     comparison->title = "Mutual exclusion, measured in the simulator beside formulas";
     comparison->sections = sections;
     comparison->notes = notes;
@@ -313,5 +377,8 @@ int compare_mutex(struct cv_comparison *comparison, struct cv_complaint *complai
             if (!error && strcmp(costs[which].algorithm, "token-ring") == 0)
                 error = measure_ends(comparison, comparison->sizes[i], complaint);
         }
+    for (uint32_t which = 0; which < own->count; which++)
+        for (uint32_t i = 0; comparison->sizes[i] && !error; i++)
+            error = measure_own(comparison, own->algorithms[which], own->paths[which], comparison->sizes[i], complaint);
     return error ? error : compare_problems(comparison, complaint);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "core/parse.h"
 
 /* ---- progress ---- */
 
@@ -34,19 +35,24 @@ void compare_progress_end(void)
 
 /* ---- a run ---- */
 
-static int cut(struct compare_play *play)
+/* `first` is the first word; NULL: the line has all. */
+static int cut(struct compare_play *play, const char *first)
 {
     char *rest = NULL;
     int count = 1;
     static char name[] = "sim";
     play->words[0] = name;
+    if (first)
+        play->words[count++] = play->first = strdup(first);
+    if (!play->words[count - 1])
+        return 0;
     for (char *word = strtok_r(play->line, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
         if (count < COMPARE_MOST_WORDS - 1)
             play->words[count++] = word;
     return count;
 }
 
-int compare_play(struct compare_play *play, const char *line, struct cv_complaint *complaint)
+static int play_words(struct compare_play *play, const char *first, const char *line, struct cv_complaint *complaint)
 {
     const struct cv_sim_options options = {.interrupted = &command_interrupted};
     *play = (struct compare_play){0};
@@ -56,10 +62,29 @@ int compare_play(struct compare_play *play, const char *line, struct cv_complain
     play->line = strdup(line);
     if (!play->line)
         return CV_ENOMEM;
-    int error = sim_read(cut(play), play->words, &play->request, complaint);
+    const int count = cut(play, first);
+    int error = count ? sim_read(count, play->words, &play->request, complaint) : CV_ENOMEM;
     if (!error)
         error = sim_simulate(&play->request.plan, &options, &play->result, complaint);
     return !error && command_interrupted ? CV_EINTERRUPTED : error;
+}
+
+int compare_play(struct compare_play *play, const char *line, struct cv_complaint *complaint)
+{
+    return play_words(play, NULL, line, complaint);
+}
+
+/* Costs are compared in the table, so another cost than its table says is no reason to end here. */
+int compare_play_own(struct compare_play *play, const char *path, const char *line, struct cv_complaint *complaint)
+{
+    const int error = play_words(play, path, line, complaint);
+    for (uint32_t i = 0; !error && i < play->result.judgement.finding_count; i++) {
+        const struct cv_finding *it = &play->result.judgement.findings[i];
+        if (it->verdict == CV_VIOLATED && strncmp(it->name, "textbook-", 9) != 0)
+            return cv_complain(complaint, "--with %s: expected an algorithm that keeps its promises; %s: %s; %s",
+                               cv_brief(path).text, it->name, it->detail, play->request.command);
+    }
+    return error;
 }
 
 void compare_play_free(struct compare_play *play)
@@ -67,6 +92,7 @@ void compare_play_free(struct compare_play *play)
     sim_result_free(&play->result);
     sim_free(&play->request);
     free(play->line);
+    free(play->first);
     *play = (struct compare_play){0};
 }
 
@@ -107,8 +133,10 @@ struct cv_demonstration *compare_add_demonstration(struct cv_comparison *compari
 
 void compare_free(struct cv_comparison *comparison)
 {
-    for (size_t i = 0; i < comparison->row_count; i++)
+    for (size_t i = 0; i < comparison->row_count; i++) {
         free(comparison->rows[i].command);
+        free(comparison->rows[i].own_formula);
+    }
     for (size_t i = 0; i < comparison->demonstration_count; i++)
         free(comparison->demonstrations[i].command);
     free(comparison->rows);

@@ -3,6 +3,7 @@
 #ifndef CONCLAVE_CLI_STUDY_COMPARE_PLAY_H
 #define CONCLAVE_CLI_STUDY_COMPARE_PLAY_H
 
+#include "cli/study/plugin.h"
 #include "cli/study/sim_command.h"
 #include "show/comparison.h"
 
@@ -10,7 +11,8 @@
 
 /* One run, given as a line of options of `conclave sim`: the same line repeats it. */
 struct compare_play {
-    char *line; /* split into words */
+    char *line;  /* split into words */
+    char *first; /* the first word, if it is not in the line */
     char *words[COMPARE_MOST_WORDS];
     struct sim_request request;
     struct sim_result result;
@@ -18,6 +20,8 @@ struct compare_play {
 
 /* 0 or an error with its complaint; CV_EINTERRUPTED once the user wants to stop. Free it in any case. */
 int compare_play(struct compare_play *play, const char *line, struct cv_complaint *complaint);
+/* The same for one of the user's algorithms, which the line does not name. Its run must keep its promises. */
+int compare_play_own(struct compare_play *play, const char *path, const char *line, struct cv_complaint *complaint);
 void compare_play_free(struct compare_play *play);
 
 /* Another row or demonstration, zeroed; NULL if memory is out. */

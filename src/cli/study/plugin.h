@@ -7,7 +7,7 @@
 #include <conclave/algorithm.h>
 
 /* The user's algorithms of a command that takes several: --with FILE.so. */
-#define PLUGIN_MOST 16u
+#define PLUGIN_MOST 8u
 struct plugin_list {
     const struct cv_algorithm *algorithms[PLUGIN_MOST];
     const char *paths[PLUGIN_MOST];
