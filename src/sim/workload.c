@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "sim/engine.h"
+#include "sim/faults.h"
 #include "sim/world.h"
 
 #define NO_ENTRY UINT64_MAX
@@ -24,7 +25,8 @@ int load_init(struct cv_sim *sim)
         return 0;
     const size_t clients = (size_t)scenario->names * sim->group.nodes;
     sim->load = calloc(1, sizeof *sim->load);
-    if (!sim->load || !(sim->load->clients = calloc(clients, sizeof *sim->load->clients)))
+    if (!sim->load || !(sim->load->clients = calloc(clients, sizeof *sim->load->clients)) ||
+        !(sim->load->has_come = calloc(scenario->wish_count + 1u, sizeof *sim->load->has_come)))
         return CV_ENOMEM;
     for (size_t i = 0; i < clients; i++)
         sim->load->clients[i] = (struct client){.entry = NO_ENTRY, .remaining = scenario->entries};
@@ -36,6 +38,7 @@ void load_free(struct cv_sim *sim)
     if (!sim->load)
         return;
     free(sim->load->clients);
+    free(sim->load->has_come);
     free(sim->load->entries);
     free(sim->load);
 }
@@ -96,6 +99,7 @@ static void request(struct cv_sim *sim, cv_node node, uint64_t hold)
         .node = node, .name = sim->name, .requested = sim->now, .entered = CV_NEVER, .left = CV_NEVER};
     client->entry = sim->load->entry_count - 1;
     client->hold = hold;
+    client->due = CV_NEVER;
     sim->load->open++;
     ask(sim, node);
 }
@@ -114,6 +118,7 @@ static void wish(struct cv_sim *sim, uint32_t index)
     struct client *client = client_of(sim, it->node);
     if (!world_alive(sim, it->node))
         return;
+    sim->load->has_come[index] = true;
     if (client->entry == NO_ENTRY && !is_outside(sim, it->node))
         request(sim, it->node, it->hold);
     else
@@ -131,7 +136,7 @@ static void go_on(struct cv_sim *sim, cv_node node)
     }
     for (uint32_t i = sim->scenario->wish_count, passed = 0; client->waiting && i-- > 0;) {
         const struct cv_wish *it = &sim->scenario->wishes[i];
-        if (it->node != node || it->name != sim->name || it->time > sim->now)
+        if (it->node != node || it->name != sim->name || !sim->load->has_come[i])
             continue;
         if (++passed == client->waiting) {
             client->waiting--;
@@ -205,16 +210,19 @@ static void leave(struct cv_sim *sim, cv_node node)
     load->open--;
     sim->run.last_exit = sim->now;
     struct cv_self *me = world_begin(sim, node, &(struct cv_event){.type = CV_EVENT_LEAVE, .peer = CV_NOBODY});
-    if (sim->algorithm->hints.perpetual && load_over(sim) && !client->remaining && !client->waiting)
+    if (sim->algorithm->hints.perpetual && load_over(sim) && !client->remaining && !client->waiting &&
+        faults_next(sim) == CV_NEVER)
         return; /* the run ends with the last exit: later messages, which may go round for ever, do not count */
     sim->algorithm->release(me);
     world_finish(sim);
     if (!world_alive(sim, node))
         return;
-    if (client->remaining && sim->scenario->think)
-        plan(sim, ALARM_REQUEST, place_of(sim, node), sim->now + sim->scenario->think);
-    else
+    if (client->remaining && sim->scenario->think) {
+        client->due = sim->now + sim->scenario->think;
+        plan(sim, ALARM_REQUEST, place_of(sim, node), client->due);
+    } else {
         go_on(sim, node);
+    }
 }
 
 bool load_alarm(struct cv_sim *sim, const struct alarm *alarm)
@@ -229,7 +237,7 @@ bool load_alarm(struct cv_sim *sim, const struct alarm *alarm)
         sim->name = alarm->node / sim->group.nodes;
         if (alarm->timer == ALARM_LEAVE)
             leave(sim, node);
-        else if (world_alive(sim, node) && !is_outside(sim, node) && client_of(sim, node)->entry == NO_ENTRY)
+        else if (world_alive(sim, node) && !is_outside(sim, node) && client_of(sim, node)->due == alarm->due)
             go_on(sim, node);
     }
     sim->name = 0;

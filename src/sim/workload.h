@@ -11,12 +11,14 @@ struct client {
     uint64_t hold;      /* how long it will stay inside */
     uint64_t remaining; /* entries to come, in a closed loop */
     uint64_t waiting;   /* listed requests that wait until the present one is over */
+    uint64_t due;       /* when the pause of its closed loop is over; an alarm of another time is void */
     bool inside;
     bool returned; /* it crashed and is back, and may go on in the next view */
 };
 
 struct load {
     struct client *clients;   /* per name and node */
+    bool *has_come;           /* per listed request: its time came, and its node was alive */
     struct cv_entry *entries; /* in the order of the requests */
     uint64_t entry_count, entry_room;
     uint64_t planned; /* alarms of the clients that are still to come */
