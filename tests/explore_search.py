@@ -75,6 +75,8 @@ def like_the_checker(explorer):
             line = f"{name} --ids {','.join(str(i + 1) for i in range(nodes))}" + (" --graph line" if name == "wireless" else "")
             theirs = checked(line, "--crashes", str(crashes), "--depth", "18")
             explorer.begin(line)
+            if name == "token-ring":  # the checker's token has set out
+                explorer("do", index=next(it["index"] for it in explorer("events") if it["type"] == "start"))
             mine = whole_search(explorer, {"kind": "violation"}, {"crashes": crashes, "states": 1000000, "depth": 18})
             what = f"search {line}, {crashes} crashes: {mine}, the checker's {theirs['states']} states, {theirs['transitions']} transitions, {theirs['verdict']}"
             at_end = bool(theirs["counterexample"]) and not any("loop" in str(step) for step in theirs["counterexample"])
@@ -111,7 +113,7 @@ def same_counts(explorer):
                          ("bully -n 2", {"timeouts": "any", "crashes": 1}), ("wireless -n 3 --graph line", {"timeouts": "any", "crashes": 1}),
                          ("bully -n 3", {"timeouts": "any", "crashes": 2, "depth": 6}),
                          ("multicast -n 3", {"timeouts": "any", "crashes": 2, "depth": 3}),
-                         ("bully -n 3", {"timeouts": "any", "crashes": 1, "recoveries": 1, "depth": 5}),
+                         ("wireless -n 3 --graph line", {"timeouts": "any", "crashes": 1, "recoveries": 1, "depth": 4}),
                          ("bully -n 2", {"timeouts": "any", "cuts": 1, "depth": 6})):
         explorer.begin(line)
         fast, slow = (whole_search(explorer, {"kind": "state", "inside": 99}, {**limits, "states": 100000, "full": full}) for full in (False, True))

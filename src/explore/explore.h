@@ -34,7 +34,8 @@
  *         [{"index","type","node","peer","message","timer","text","likely","next","early","planned"}]
  *         types: start request leave deliver timeout tell trust view, which are likely unless a timeout is early; and
  *         the faults drop duplicate crash miss recover cut heal suspect. `next` is true for the one that the simulator
- *         would do. In groups of more than 16 nodes, cut and suspect are listed only with a node, drop and duplicate
+ *         would do. A start without a node is that of all members of a view, after the requests that are due at once.
+ *         In groups of more than 16 nodes, cut and suspect are listed only with a node, drop and duplicate
  *         with a node or a message.
  *     look {"from":k,"node":i,"message":k}   what a page draws after a step, in one answer
  *         {"now","events","untold":{},"own":[],"history":[]}

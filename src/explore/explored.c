@@ -245,6 +245,7 @@ void explored_free(struct explored *world)
     free(world->crashes);
     free(world->recoveries);
     free(world->planned);
+    free(world->wishes);
     free(world->node_bytes);
     free(world->places);
     free(world->cut);

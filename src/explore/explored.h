@@ -33,15 +33,16 @@ enum explored_flag {
     EXPLORED_CALLING = 1u << 4,
     EXPLORED_WAITING = 1u << 5,
     EXPLORED_INSIDE = 1u << 6,
-    EXPLORED_RECALLED = 1u << 7, /* it called while its own election was under way */
-    EXPLORED_MISSED = 1u << 8,   /* it is dead, and the detector need not report it */
-    EXPLORED_MEMBER = 1u << 10,  /* it is in the view, dead or alive */
-    EXPLORED_OUTSIDE = 1u << 11, /* it has come back, and waits for the next view */
-    EXPLORED_CALLER = 1u << 9    /* it was once asked to start, if only before it crashed */
+    EXPLORED_RECALLED = 1u << 7,  /* it called while its own election was under way */
+    EXPLORED_MISSED = 1u << 8,    /* it is dead, and the detector need not report it */
+    EXPLORED_MEMBER = 1u << 10,   /* it is in the view, dead or alive */
+    EXPLORED_OUTSIDE = 1u << 11,  /* it has come back, and waits for the next view */
+    EXPLORED_RETURNED = 1u << 12, /* it once came back */
+    EXPLORED_CALLER = 1u << 9     /* it was once asked to start, if only before it crashed */
 };
 
 /* What stays when a node crashes and comes back. */
-#define EXPLORED_LASTING (EXPLORED_RECALLED | EXPLORED_CALLER | EXPLORED_MEMBER)
+#define EXPLORED_LASTING (EXPLORED_RECALLED | EXPLORED_CALLER | EXPLORED_MEMBER | EXPLORED_RETURNED)
 
 /* Sets of nodes that belong to a node. */
 enum explored_set {
@@ -51,25 +52,38 @@ enum explored_set {
     SET_COUNT
 };
 
+/* A change of the network that the detector is to tell. */
+struct explored_news {
+    uint64_t time;
+    uint64_t order; /* of changes at one time */
+};
+
 /* What is kept of a node, followed by its sets and by the algorithm's state. */
 struct explored_node {
     uint64_t clock;                       /* Lamport's */
     uint64_t timers[CV_MAX_TIMERS];       /* when each is due, plus 1; 0: it is not armed */
+    uint64_t timer_alarms[CV_MAX_TIMERS]; /* for when each was last armed, plus 1, even if it is void since */
     uint64_t timer_orders[CV_MAX_TIMERS]; /* of timers due at once, the one that was armed first fires first */
     uint64_t entry;                       /* the entry that it waits for or is in, or NO_OPEN_ENTRY */
     uint64_t requests;                    /* so many it has made */
-    uint64_t free_at;                     /* when it last left */
+    uint64_t request_due;                 /* when its closed loop requests again; CV_NEVER: not by itself */
+    uint64_t free_at;                     /* when it last left, crashed, came back or joined a view */
+    uint64_t lost;                        /* listed requests whose time came while it was dead, */
+    uint64_t lost_from;                   /* the first of them after so many others */
+    uint64_t stuck;                       /* listed requests that wait until it has left once more: see request_due() */
+    uint64_t hold;                        /* how long it stays inside after its last request */
     uint64_t leave_due;                   /* when it is to leave, if it is inside */
     uint64_t order;                       /* of its leaving, or of its next request, among alarms due at once */
     uint64_t result;                      /* if `updates` */
     uint64_t fence;                       /* of its last entry */
+    struct explored_news died, returned;  /* when it last did */
     uint32_t flags;                       /* enum explored_flag */
     cv_id leader;
     cv_node via;
     uint32_t updates;
     uint32_t round;
     uint32_t sent_to[2]; /* messages of an app to it, in even and odd rounds */
-    uint32_t unused;
+    uint32_t left;       /* at `free_at` it left */
 };
 
 /* A message that was sent. Its fate may change; it stays until its step is taken back. */
@@ -111,8 +125,8 @@ struct explored_change {
 /* What belongs to no node and changes often: saved as a whole with every step. */
 struct explored_present {
     uint64_t now;
-    uint64_t order;      /* of alarms */
-    uint64_t changed;    /* when the network last changed, which the detector is to tell */
+    uint64_t order; /* of alarms */
+    struct explored_news changed;
     uint64_t mistakes;   /* false suspicions */
     uint64_t cuts;       /* links that were cut, so far */
     uint64_t losses;     /* messages dropped or duplicated, so far */
@@ -136,6 +150,9 @@ struct explored_present {
     uint32_t planned_done; /* the first so many planned faults are over */
     uint64_t epoch;        /* the number of the view */
     cv_node coordinator;   /* of the view, or CV_NOBODY */
+    bool asked_back;       /* a handler has asked about a node that is back: see explored_step.c */
+    bool unstarted;        /* the members of the view are yet to start: requests that are due at once come first */
+    uint64_t last_alarm;   /* the latest time at which a client was ever to request or to leave */
     uint32_t change_count; /* of the network, for each of which a view is to begin */
     struct explored_change changes[EXPLORED_MOST_CHANGES];
 
@@ -148,6 +165,12 @@ struct explored_present {
     uint64_t entries;   /* used */
     struct cv_random delays;
     struct cv_slip hasty, apart;
+};
+
+/* A request that the scenario lists. */
+struct explored_wish {
+    const struct cv_wish *wish;
+    uint32_t index;
 };
 
 /* A fault that the scenario plans. */
@@ -187,6 +210,8 @@ struct explored {
     uint64_t recovery_room;
     struct explored_fault *planned; /* by time */
     uint32_t planned_count;
+
+    struct explored_wish *wishes; /* by time */
 
     bool views;       /* a new view begins when the network has changed */
     cv_node *members; /* of the view, if not all nodes are; the group points to it */

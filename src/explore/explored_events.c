@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "explore/explored_network.h"
+#include "explore/explored_requests.h"
 #include "explore/explored_views.h"
 
 const char *explored_type_name(uint32_t type)
@@ -63,42 +64,33 @@ static bool is_starting(const struct explored *world)
     if (world->mutex || world->algorithm->problem == CV_ELECTION)
         return false;
     for (cv_node node = 0; node < world->nodes; node++)
-        if (may_start(world, node))
+        if (may_start(world, node) && !explored_is(world, node, EXPLORED_RETURNED))
             return true;
     return false;
 }
 
+/* Before that the requests that are due at once are made. */
+static void list_view_start(struct explored *world, struct explored_events *events)
+{
+    struct explored_event event = event_of(EVENT_START, CV_NOBODY, CV_NOBODY);
+    event.likely = true;
+    event.due = world->present.now;
+    if (world->present.unstarted)
+        add(world, events, event);
+}
+
 static void list_starts(struct explored *world, struct explored_events *events)
 {
+    list_view_start(world, events);
     for (cv_node node = 0; node < world->nodes; node++) {
         if (!may_start(world, node))
             continue;
         struct explored_event event = event_of(EVENT_START, node, CV_NOBODY);
-        event.likely = is_caller(world, node);
+        event.likely = is_caller(world, node) && !explored_is(world, node, EXPLORED_RETURNED);
         event.due = event.likely ? 0 : CV_NEVER;
         event.order = node;
         add(world, events, event);
     }
-}
-
-/*
- * When the node is to request again, in the simulator's time: the next of its listed requests, or of its closed loop. A
- * listed request that had to wait, and one of a closed loop without a pause, follows the exit at once: order 0.
- */
-static uint64_t request_due(const struct explored *world, cv_node node, uint64_t *order)
-{
-    const struct cv_scenario *scenario = world->scenario;
-    const struct explored_node *it = explored_node(world, node);
-    uint64_t count = 0;
-    for (uint32_t i = 0; i < scenario->wish_count; i++)
-        if (scenario->wishes[i].node == node && count++ == it->requests) {
-            *order = scenario->wishes[i].time > it->free_at || !it->requests ? i + 1 : 0;
-            return scenario->wishes[i].time > it->free_at ? scenario->wishes[i].time : it->free_at;
-        }
-    if (scenario->wish_count || it->requests >= scenario->entries)
-        return CV_NEVER;
-    *order = it->requests && scenario->think ? it->order : it->requests ? 0 : node;
-    return it->requests ? it->free_at + scenario->think : 0;
 }
 
 static void list_requests(struct explored *world, struct explored_events *events)
@@ -110,7 +102,9 @@ static void list_requests(struct explored *world, struct explored_events *events
         if (it->flags & EXPLORED_OUTSIDE)
             continue; /* it waits for the view */
         struct explored_event event = event_of(EVENT_REQUEST, node, CV_NOBODY);
-        event.due = request_due(world, node, &event.order);
+        const struct explored_request request = explored_next_request(world, node);
+        event.due = request.due;
+        event.order = request.order;
         event.likely = event.due != CV_NEVER;
         add(world, events, event);
     }
@@ -136,17 +130,14 @@ uint32_t explored_place(const struct explored_message *message)
     return place;
 }
 
-bool explored_is_over(const struct explored *world)
+bool explored_is_over(struct explored *world)
 {
-    if (!world->mutex || !world->algorithm->hints.perpetual)
+    const uint64_t end = explored_end(world);
+    if (end > world->present.now || world->present.unstarted)
         return false;
-    for (cv_node node = 0; node < world->nodes; node++) {
-        const struct explored_node *it = explored_node(world, node);
-        uint64_t order;
-        if (it->flags & EXPLORED_ALIVE &&
-            (it->flags & (EXPLORED_WAITING | EXPLORED_INSIDE) || request_due(world, node, &order) != CV_NEVER))
+    for (const struct explored_message *it = world->present.first; it; it = it->after)
+        if (it->due <= end)
             return false;
-    }
     return true;
 }
 
@@ -154,7 +145,8 @@ bool explored_is_over(const struct explored *world)
 static void list_messages(struct explored *world, struct explored_events *events)
 {
     const size_t nodes = world->nodes;
-    const bool over = explored_is_over(world), starting = is_starting(world);
+    const uint64_t end = explored_end(world);
+    const bool starting = is_starting(world);
     uint32_t *met = world->scenario->unordered || starting ? NULL : calloc((nodes * nodes + 31) / 32, sizeof *met);
     if (!met && !world->scenario->unordered && !starting) {
         world->out_of_memory = true;
@@ -168,8 +160,8 @@ static void list_messages(struct explored *world, struct explored_events *events
             met[bit / 32] |= 1u << bit % 32;
         struct explored_event event = event_of(EVENT_DELIVER, it->content.to, it->content.from);
         event.message = it;
-        event.likely = !over;
-        event.due = over ? CV_NEVER : it->due;
+        event.likely = it->due <= end;
+        event.due = event.likely ? it->due : CV_NEVER;
         event.order = it->serial;
         add(world, events, event);
     }
@@ -179,7 +171,7 @@ static void list_messages(struct explored *world, struct explored_events *events
 static void list_timers(struct explored *world, struct explored_events *events)
 {
     const bool under_way = world->timers && (explored_under_way(world) || is_starting(world));
-    const bool over = explored_is_over(world);
+    const uint64_t end = world->timers ? explored_end(world) : CV_NEVER;
     for (cv_node node = 0; world->timers && node < world->nodes; node++)
         for (uint32_t timer = 0; timer < world->timers; timer++) {
             const struct explored_node *it = explored_node(world, node);
@@ -188,8 +180,8 @@ static void list_timers(struct explored *world, struct explored_events *events)
             struct explored_event event = event_of(EVENT_TIMEOUT, node, CV_NOBODY);
             event.timer = timer;
             event.early = under_way;
-            event.likely = !under_way && !over;
-            event.due = over ? CV_NEVER : it->timers[timer] - 1;
+            event.likely = !under_way && it->timers[timer] - 1 <= end;
+            event.due = it->timers[timer] - 1 <= end ? it->timers[timer] - 1 : CV_NEVER;
             event.order = it->timer_orders[timer];
             add(world, events, event);
         }
@@ -199,7 +191,6 @@ static void list_timers(struct explored *world, struct explored_events *events)
 
 static void list_reports(struct explored *world, struct explored_events *events)
 {
-    const uint64_t due = world->present.changed + world->scenario->detect;
     for (cv_node other = 0; world->group.absence && other < world->nodes; other++)
         for (cv_node node = 0; node < world->nodes; node++) {
             const bool back = explored_alive(world, node) && explored_has(world, node, SET_BACK, other);
@@ -207,8 +198,8 @@ static void list_reports(struct explored *world, struct explored_events *events)
                 continue;
             struct explored_event event = event_of(back ? EVENT_TRUST : EVENT_TELL, node, other);
             event.likely = back || explored_to_tell(world, node, other);
+            const uint64_t due = explored_report_due(world, node, other, &event.order);
             event.due = event.likely ? due : CV_NEVER;
-            event.order = (uint64_t)other * world->nodes + node;
             add(world, events, event);
         }
 }
@@ -287,7 +278,7 @@ static int rank(const struct explored_event *event)
         return 1;
     switch ((enum explored_type)event->type) {
     case EVENT_START:
-        return 0;
+        return event->node == CV_NOBODY ? 5 : 0;
     case EVENT_TELL:
     case EVENT_TRUST:
     case EVENT_VIEW:
@@ -299,10 +290,11 @@ static int rank(const struct explored_event *event)
     }
 }
 
-/* Requests at time 0, and those that follow an exit at once, come before everything. */
+/* Requests at time 0, and those that follow an exit or a view at once, come before everything; then a view starts. */
 static bool is_at_once(const struct explored_event *event)
 {
-    return event->type == EVENT_REQUEST && (!event->due || !event->order);
+    return event->type == EVENT_START ? event->node == CV_NOBODY
+                                      : event->type == EVENT_REQUEST && (!event->due || !event->order);
 }
 
 /* A partition from the start is there before anybody starts. */

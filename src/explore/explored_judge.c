@@ -122,7 +122,7 @@ static bool all_began(const struct explored *world)
 
 bool explored_is_quiet(struct explored *world)
 {
-    return is_quiet(world) && somebody_took_part(world) && all_began(world);
+    return !world->present.unstarted && is_quiet(world) && somebody_took_part(world) && all_began(world);
 }
 
 static uint32_t list_callers(const struct explored *world, cv_node *callers, bool planned)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/scenario/relay.h"
+#include "explore/explored_requests.h"
 #include "explore/explored_step.h"
 #include "explore/explored_views.h"
 
@@ -142,6 +143,17 @@ bool explored_to_tell(struct explored *world, cv_node node, cv_node other)
     return !world->present.missed || !explored_alive(world, other);
 }
 
+/* A node that is dead or was is told of by itself; whatever else is lost or found again, by the last change. */
+uint64_t explored_report_due(struct explored *world, cv_node node, cv_node other, uint64_t *order)
+{
+    const struct explored_node *it = explored_node(world, other);
+    const bool back = explored_has(world, node, SET_BACK, other);
+    const bool by_itself = !(it->flags & EXPLORED_ALIVE) || it->flags & EXPLORED_RETURNED;
+    const struct explored_news *news = !by_itself ? &world->present.changed : back ? &it->returned : &it->died;
+    *order = (news->order * world->nodes + other) * world->nodes + node;
+    return news->time + world->scenario->detect;
+}
+
 bool explored_under_way(struct explored *world)
 {
     if (world->present.first)
@@ -238,7 +250,8 @@ static void want_view(struct explored *world, cv_node node, bool back)
 
 static void network_changes(struct explored *world)
 {
-    world->present.changed = world->present.now;
+    world->present.changed.time = world->present.now;
+    world->present.changed.order++;
     explored_network_changed(world);
 }
 
@@ -247,6 +260,7 @@ void explored_crash(struct explored *world, cv_node node, bool missed)
     struct explored_node *it = explored_node(world, node);
     explored_save_node(world, node);
     explored_end_entry(world, node, true);
+    explored_client_crashes(world, node);
     it->flags = (it->flags & EXPLORED_LASTING) | (missed ? EXPLORED_MISSED : 0);
     memset(it->timers, 0, sizeof it->timers);
     world->present.alive--;
@@ -264,6 +278,7 @@ void explored_crash(struct explored *world, cv_node node, bool missed)
             lose(world, message);
     }
     network_changes(world);
+    it->died = world->present.changed;
     if (!missed)
         want_view(world, node, false);
 }
@@ -328,11 +343,19 @@ void explored_come_back(struct explored *world, cv_node node)
         memset(it, 0, world->places[node + 1] - world->places[node]);
         it->clock = old.clock;
         it->requests = old.requests;
-        it->free_at = world->present.now;
-        it->order = ++world->present.order;
+        memcpy(it->timer_alarms, old.timer_alarms, sizeof it->timer_alarms);
+        memcpy(it->timer_orders, old.timer_orders, sizeof it->timer_orders);
+        it->died = old.died;
+        it->returned = world->present.changed;
+        it->lost = old.lost;
+        it->lost_from = old.lost_from;
+        it->request_due = old.request_due;
+        it->free_at = old.free_at;
+        it->order = old.order;
+        explored_client_returns(world, node);
         it->entry = NO_OPEN_ENTRY;
         it->flags = EXPLORED_ALIVE | (world->mutex ? 0 : EXPLORED_FRESH) | (world->views ? EXPLORED_OUTSIDE : 0) |
-                    (old.flags & EXPLORED_LASTING);
+                    EXPLORED_RETURNED | (old.flags & EXPLORED_LASTING);
         world->recoveries[world->present.recoveries++] =
             (struct cv_recovery){.node = node, .time = explored_time(world)};
     }

@@ -19,6 +19,9 @@ bool explored_to_tell(struct explored *world, cv_node node, cv_node other);
 /* May it tell, at least: of a crash that need not be reported, too? */
 bool explored_may_tell(struct explored *world, cv_node node, cv_node other);
 
+/* When the detector reports that, in the simulator's time, and in which order of reports due at once. */
+uint64_t explored_report_due(struct explored *world, cv_node node, cv_node other, uint64_t *order);
+
 /* Is a message or a report of the detector under way? */
 bool explored_under_way(struct explored *world);
 

@@ -9,6 +9,7 @@
 #include "core/scenario/validity.h"
 #include "explore/explored_judge.h"
 #include "explore/explored_network.h"
+#include "explore/explored_requests.h"
 #include "explore/explored_rounds.h"
 #include "explore/explored_views.h"
 #include "explore/explored_way.h"
@@ -40,17 +41,32 @@ static uint32_t choose(struct cv_self *me, uint32_t ways)
     return took;
 }
 
+/*
+ * In the simulator a node that is back has made itself known, whatever the detector reports later. In the checker the
+ * others suspect it until then, so it cannot replay a story in which that made a difference.
+ */
+static bool is_suspect(struct explored *world, cv_node node, cv_node other)
+{
+    const struct cv_scenario *scenario = world->scenario;
+    if (!explored_has(world, node, SET_SUSPECTS, other))
+        return false;
+    if (!explored_has(world, node, SET_BACK, other) || world->graph || scenario->partition_count || world->present.cuts)
+        return true;
+    world->present.asked_back = true;
+    return false;
+}
+
 static bool present(const struct cv_self *me, cv_node node)
 {
-    const struct explored *world = world_of(me);
-    return explored_alive(world, node) && !explored_has(world, me->node, SET_SUSPECTS, node);
+    struct explored *world = world_of(me);
+    return explored_alive(world, node) && !is_suspect(world, me->node, node);
 }
 
 static bool suspected(const struct cv_self *me, cv_id id)
 {
-    const struct explored *world = world_of(me);
+    struct explored *world = world_of(me);
     const cv_node node = cv_index_find(&world->index, id);
-    return node != CV_NOBODY && node != me->node && explored_has(world, me->node, SET_SUSPECTS, node);
+    return node != CV_NOBODY && node != me->node && is_suspect(world, me->node, node);
 }
 
 /* Without memory the step overwrites its outbox; the story ends right after it. */
@@ -88,23 +104,11 @@ static struct cv_entry *new_entry(struct explored *world, cv_node node)
     return entry;
 }
 
-static uint64_t hold_of(const struct explored *world, cv_node node)
-{
-    const struct cv_scenario *scenario = world->scenario;
-    const uint64_t requests = explored_node(world, node)->requests;
-    uint64_t count = 0;
-    for (uint32_t i = 0; i < scenario->wish_count; i++)
-        if (scenario->wishes[i].node == node && ++count == requests)
-            return scenario->wishes[i].hold;
-    return scenario->hold ? scenario->hold : 1;
-}
-
 static void enter(struct explored *world, cv_node node)
 {
     struct explored_node *it = explored_node(world, node);
     const uint64_t fence = world->self.fence;
-    it->leave_due = world->present.now + hold_of(world, node);
-    it->order = ++world->present.order;
+    explored_client_enters(world, node);
     it->fence = fence;
     if (fence > world->present.highest_fence)
         world->present.highest_fence = fence;
@@ -282,7 +286,9 @@ static void set_timers(struct explored *world, struct explored_node *it)
             it->timers[timer] = 0;
         if (me->timers_armed & 1u << timer) {
             it->timers[timer] = world->present.now + (me->timer_delay[timer] ? me->timer_delay[timer] : 1) + 1;
-            it->timer_orders[timer] = ++world->present.order;
+            if (it->timer_alarms[timer] != it->timers[timer])
+                it->timer_orders[timer] = ++world->present.order;
+            it->timer_alarms[timer] = it->timers[timer];
         }
     }
 }
@@ -363,14 +369,13 @@ static void prepare(struct explored *world, const struct explored_event *event)
         break;
     case EVENT_REQUEST:
         set_flag(it, EXPLORED_WAITING, true);
-        it->requests++;
+        explored_client_requests(world, event->node);
         new_entry(world, event->node);
         break;
     case EVENT_LEAVE:
         set_flag(it, EXPLORED_INSIDE, false);
         explored_end_entry(world, event->node, false);
-        it->free_at = world->present.now;
-        it->order = ++world->present.order;
+        explored_client_leaves(world, event->node);
         break;
     case EVENT_DELIVER:
         set_flag(it, EXPLORED_FRESH, false);
@@ -489,7 +494,7 @@ static void call(struct explored *world)
     finish(world);
 }
 
-void explored_act(struct explored *world, cv_node node, void (*handler)(void *world))
+bool explored_act(struct explored *world, cv_node node, void (*handler)(void *world), enum cv_event_type cause)
 {
     struct cv_self *me = open_step(world, node);
     world->complaint = NULL;
@@ -499,6 +504,9 @@ void explored_act(struct explored *world, cv_node node, void (*handler)(void *wo
             snprintf(world->broken_text, sizeof world->broken_text, "%s", world->failure.text);
         world->complaint = world->broken_text;
     }
+    const bool acted = me->used || me->effects;
+    if (acted && cause != CV_EVENT_NOTE)
+        explored_tell(world, (struct cv_event){.type = cause, .node = node, .peer = CV_NOBODY}, NULL);
     apply_effects(world);
     tell_effects(world);
     send_all(world);
@@ -508,6 +516,7 @@ void explored_act(struct explored *world, cv_node node, void (*handler)(void *wo
         explored_crash(world, node, false);
         world->decision.sent = CV_WHOLE;
     }
+    return acted;
 }
 
 /* ---- steps ---- */
@@ -540,9 +549,9 @@ static void begin_step(struct explored *world, const struct explored_event *even
 /* Faults between steps call none. */
 bool explored_calls(const struct explored_event *event)
 {
-    return event->type != EVENT_DROP && event->type != EVENT_DUPLICATE && event->type != EVENT_CRASH &&
-           event->type != EVENT_MISS && event->type != EVENT_CUT && event->type != EVENT_HEAL &&
-           event->type != EVENT_VIEW;
+    return event->node != CV_NOBODY && event->type != EVENT_DROP && event->type != EVENT_DUPLICATE &&
+           event->type != EVENT_CRASH && event->type != EVENT_MISS && event->type != EVENT_CUT &&
+           event->type != EVENT_HEAL && event->type != EVENT_VIEW;
 }
 
 static void take_fault(struct explored *world, const struct explored_event *event)
@@ -557,6 +566,9 @@ static void take_fault(struct explored *world, const struct explored_event *even
     case EVENT_CRASH:
     case EVENT_MISS:
         explored_crash(world, event->node, event->type == EVENT_MISS);
+        break;
+    case EVENT_START:
+        explored_view_start(world);
         break;
     case EVENT_VIEW:
         explored_view_begin(world, event->peer);
@@ -616,8 +628,6 @@ static void call_room(void *context)
     struct explored *world = context;
     if (world->algorithm->adopt)
         world->algorithm->adopt(&world->self, CV_NOBODY, 0);
-    if (world->algorithm->start)
-        world->algorithm->start(&world->self);
 }
 
 static int refuse(const struct explored *world, struct cv_complaint *complaint)
@@ -644,6 +654,8 @@ int explored_open(struct explored *world, struct cv_complaint *complaint)
             explored_crash(world, node, true);
     if (explored_views_open(world))
         return CV_ENOMEM;
+    explored_clients_open(world);
+    world->present.unstarted = world->mutex && world->algorithm->start;
     for (cv_node node = 0; world->mutex && node < world->nodes; node++) {
         if (!explored_alive(world, node))
             continue;

@@ -23,8 +23,11 @@ int explored_open(struct explored *world, struct cv_complaint *complaint);
 void explored_take(struct explored *world, const struct explored_event *event, const struct explored_script *script);
 void explored_fail(struct explored *world, const char *why);
 
-/* Calls a handler of a node in the middle of a step, and carries out its effects. */
-void explored_act(struct explored *world, cv_node node, void (*handler)(void *world));
+/*
+ * Calls a handler of a node in the middle of a step, and carries out its effects. Did it have any? Then the cause is
+ * told before them, unless it is CV_EVENT_NOTE, for none.
+ */
+bool explored_act(struct explored *world, cv_node node, void (*handler)(void *world), enum cv_event_type cause);
 
 /* Has nothing happened so far that the algorithm does not assume? Then every message must be one that can be. */
 bool explored_keeps_assumptions(const struct explored *world);

@@ -58,7 +58,7 @@ static bool find_meant(struct explored *world, const struct explored_events *eve
     for (uint64_t i = 0; i < events->count; i++) {
         const struct explored_event *it = &events->items[i];
         const bool drops = it->type == EVENT_DROP || it->type == EVENT_DUPLICATE;
-        const bool same = meant->type == EVENT_VIEW ? true
+        const bool same = meant->type == EVENT_VIEW || (world->mutex && meant->type == EVENT_START) ? true
                           : meant->partition != UINT32_MAX
                               ? it->partition == meant->partition
                               : drops && it->node == meant->decision.node && it->peer == meant->decision.peer &&
@@ -96,6 +96,19 @@ static int take_lines(struct cv_story *story, struct replay_lines *lines, struct
     return more;
 }
 
+/* The checker's members have started before anything else happens. */
+static int start_view(struct cv_story *story, struct explored_events *events)
+{
+    struct explored_event event;
+    const struct replay_decision start = {
+        .type = EVENT_START, .decision = {.type = CV_DECIDE_START, .node = CV_NOBODY}, .partition = UINT32_MAX};
+    if (explored_list(&story->world, events, false))
+        return CV_ENOMEM;
+    if (story->world.present.unstarted && find_meant(&story->world, events, &start, &event))
+        explored_take(&story->world, &event, &(struct explored_script){.sent = CV_WHOLE});
+    return story->world.out_of_memory ? CV_ENOMEM : 0;
+}
+
 static int load_replay(struct cv_story **story, const char *text, const struct word_sources *sources,
                        struct cv_complaint *complaint)
 {
@@ -106,6 +119,8 @@ static int load_replay(struct cv_story **story, const char *text, const struct w
     const struct word_sources own = {sources->find, files && files->first ? files : sources->files, sources->read};
     if (!error)
         error = cv_story_begin(story, words, &own, complaint);
+    if (!error && lines.version == 1)
+        error = start_view(*story, &events);
     if (!error)
         error = take_lines(*story, &lines, &events, complaint);
     explored_events_free(&events);

@@ -7,6 +7,7 @@
 #include "core/scenario/view_election.h"
 #include "explore/explored_events.h"
 #include "explore/explored_network.h"
+#include "explore/explored_requests.h"
 #include "explore/explored_step.h"
 
 #define MOST_ELECTION_STEPS 1000000u
@@ -157,47 +158,78 @@ static const struct explored_election *election_at(struct explored *world, uint6
 }
 
 /* Must another coordinator be elected? */
-static bool is_orphaned(const struct explored *world, uint64_t time)
+static bool is_orphaned(const struct explored *world, cv_node coordinator, uint64_t time)
 {
-    const cv_node coordinator = world->present.coordinator;
     return world->scenario->group.coordinator != CV_NOBODY &&
            (coordinator == CV_NOBODY || !lived_at(world, coordinator, time));
 }
 
-/* A view that is planned: for each change, after it is detected and a coordinator is elected. */
+/* A view that is planned for a change, after that is detected and a coordinator is elected. */
 struct planned_view {
-    uint64_t detected, due;
+    uint64_t due;
     cv_node coordinator;
 };
 
+struct planned_views {
+    struct planned_view list[EXPLORED_MOST_CHANGES + 1];
+    uint32_t count;
+};
+
+/* At that time a change is detected, or the one that was to coordinate has died. */
+static void plan_view(struct explored *world, struct planned_views *views, uint64_t time, cv_node coordinator)
+{
+    const struct explored_election *election = is_orphaned(world, coordinator, time) ? election_at(world, time) : NULL;
+    views->list[views->count++] = (struct planned_view){.due = time + (election ? election->ticks : 0),
+                                                        .coordinator = election ? election->leader : coordinator};
+}
+
+/* The first that is due, of those due at once the first that was planned. */
+static struct planned_view take_first(struct planned_views *views)
+{
+    uint32_t first = 0;
+    for (uint32_t i = 1; i < views->count; i++)
+        if (views->list[i].due < views->list[first].due)
+            first = i;
+    const struct planned_view view = views->list[first];
+    views->count--;
+    memmove(views->list + first, views->list + first + 1, (views->count - first) * sizeof *views->list);
+    return view;
+}
+
+static uint64_t first_due(const struct planned_views *views)
+{
+    uint64_t due = CV_NEVER;
+    for (uint32_t i = 0; i < views->count; i++)
+        due = views->list[i].due < due ? views->list[i].due : due;
+    return due;
+}
+
 /*
  * When several changes follow each other quickly, the views that are planned for them wait for each other: the last one
- * that is due begins. So it is the first one at whose time all that were planned until then are due.
+ * that is due begins. If its coordinator has died meanwhile, another is elected first.
  */
 bool explored_view_due(struct explored *world, uint64_t *due, cv_node *coordinator)
 {
     const struct explored_present *now = &world->present;
-    const uint32_t count = world->views && now->alive ? now->change_count : 0;
-    struct planned_view views[EXPLORED_MOST_CHANGES];
-    bool found = false;
-    for (uint32_t i = 0; i < count; i++) {
-        const uint64_t detected = now->changes[i].time + world->scenario->detect;
-        const bool orphaned = is_orphaned(world, detected);
-        const struct explored_election *election = orphaned ? election_at(world, detected) : NULL;
-        views[i] = (struct planned_view){detected, detected + (election ? election->ticks : 0),
-                                         election ? election->leader : now->coordinator};
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        bool last = true;
-        for (uint32_t j = 0; j < count; j++)
-            last = last && (views[j].detected > views[i].due || views[j].due <= views[i].due);
-        if (last && (!found || views[i].due <= *due)) {
-            *due = views[i].due;
-            *coordinator = views[i].coordinator;
-            found = true;
+    const uint32_t count = world->views && now->alive && !now->unstarted ? now->change_count : 0;
+    struct planned_views views = {0};
+    for (uint32_t detected = 0; detected < count || views.count;) {
+        const uint64_t next = detected < count ? now->changes[detected].time + world->scenario->detect : CV_NEVER;
+        if (next <= first_due(&views)) {
+            plan_view(world, &views, next, now->coordinator);
+            detected++;
+            continue;
         }
+        const struct planned_view view = take_first(&views);
+        if (views.count)
+            continue;
+        *due = view.due;
+        *coordinator = view.coordinator;
+        if (!is_orphaned(world, view.coordinator, view.due) || view.coordinator == CV_NOBODY)
+            return true;
+        plan_view(world, &views, view.due, now->coordinator);
     }
-    return found;
+    return false;
 }
 
 /* The changes that it is for are over; those that are detected later have views of their own. */
@@ -248,8 +280,8 @@ static void begin_anew(struct explored *world)
         explored_save_node(world, node);
         it->flags &= ~(uint32_t)(EXPLORED_MEMBER | EXPLORED_OUTSIDE);
         it->flags |= alive ? EXPLORED_MEMBER : 0;
-        if (back) /* its requests have waited for the view */
-            it->free_at = world->present.now > world->scenario->think ? world->present.now - world->scenario->think : 0;
+        if (back)
+            explored_client_joins(world, node);
         memset(it->timers, 0, sizeof it->timers);
         memset(explored_state(world, node), 0,
                world->places[node + 1] - world->places[node] -
@@ -257,7 +289,7 @@ static void begin_anew(struct explored *world)
     }
     explored_views_refresh(world);
     for (cv_node node = 0; node < world->nodes; node++)
-        explored_act(world, node, call_init);
+        explored_act(world, node, call_init, CV_EVENT_NOTE);
 }
 
 static void find_holder(struct explored *world)
@@ -278,7 +310,7 @@ static void ask_again(struct explored *world, cv_node node)
     it->clock = (it->clock + 1) & CV_CLOCK_MASK;
     explored_tell(world, (struct cv_event){.type = CV_EVENT_REQUEST, .node = node, .peer = CV_NOBODY, .text = "again"},
                   NULL);
-    explored_act(world, node, call_request);
+    explored_act(world, node, call_request, CV_EVENT_NOTE);
 }
 
 /* The waiting nodes request again, in the order of their first requests. */
@@ -309,11 +341,31 @@ void explored_view_begin(struct explored *world, cv_node coordinator)
     find_holder(world);
     for (cv_node node = 0; node < world->nodes; node++)
         if (explored_alive(world, node))
-            explored_act(world, node, call_adopt);
+            explored_act(world, node, call_adopt, CV_EVENT_NOTE);
     resume(world);
-    for (cv_node node = 0; node < world->nodes && world->algorithm->start; node++)
-        if (explored_alive(world, node))
-            explored_act(world, node, call_start);
+    world->present.unstarted = world->algorithm->start != NULL;
+}
+
+/* If one member alone has something to do, the step is its own. */
+void explored_view_start(struct explored *world)
+{
+    cv_node first = CV_NOBODY, actor = CV_NOBODY;
+    uint32_t actors = 0;
+    world->present.unstarted = false;
+    for (cv_node node = 0; node < world->nodes; node++) {
+        if (!explored_alive(world, node) || explored_is(world, node, EXPLORED_OUTSIDE))
+            continue;
+        first = first == CV_NOBODY ? node : first;
+        explored_save_node(world, node);
+        if (explored_act(world, node, call_start, CV_EVENT_START)) {
+            actor = node;
+            actors++;
+        }
+    }
+    if (!actors && first != CV_NOBODY)
+        explored_tell(world, (struct cv_event){.type = CV_EVENT_START, .node = first, .peer = CV_NOBODY}, NULL);
+    if (actors == 1 && world->recording && !world->out_of_memory)
+        world->steps[world->step_count - 1].decision.node = actor;
 }
 
 /* ---- the first view ---- */
@@ -331,7 +383,7 @@ int explored_views_open(struct explored *world)
     if (!world->members || !world->election || !world->election->alive)
         return CV_ENOMEM;
     world->present.change_count = 0;
-    if (is_orphaned(world, 0))
+    if (is_orphaned(world, world->present.coordinator, 0))
         world->present.coordinator = election_at(world, 0)->leader;
     world->group.member_count = world->nodes;
     for (cv_node node = 0; node < world->nodes; node++)

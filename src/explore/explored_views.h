@@ -22,6 +22,9 @@ bool explored_view_due(struct explored *world, uint64_t *due, cv_node *coordinat
 /* Begins it. */
 void explored_view_begin(struct explored *world, cv_node coordinator);
 
+/* Then, when the requests that are due at once have been made, its members start. */
+void explored_view_start(struct explored *world);
+
 /* Room for a node's state in any view. */
 size_t explored_views_state(const struct explored *world, cv_node node);
 

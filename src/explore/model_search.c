@@ -57,8 +57,10 @@ bool model_search_takes(const struct explored *world, const struct search_limits
     const struct cv_scenario *scenario = world->scenario;
     if ((world->algorithm->problem != CV_ELECTION && !world->mutex) || world->nodes > CV_CHECK_MOST_NODES ||
         limits->full || limits->drops || limits->duplicates || scenario->blind_count || scenario->alternate_count ||
-        scenario->app || world->views || world->present.planned_done < world->planned_count)
+        scenario->app || world->views || world->present.unstarted || world->present.planned_done < world->planned_count)
         return false;
+    if ((limits->recoveries || world->present.recoveries) && !world->graph)
+        return false; /* in the checker the others suspect a node that is back until they are told */
     for (uint32_t i = 0; i < scenario->partition_count; i++)
         if (world->partitioned[i])
             return false;

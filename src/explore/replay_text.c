@@ -49,7 +49,8 @@ static void need_step(const struct explored *world, const struct explored_step *
     needs->recoveries += step->type == EVENT_RECOVER;
     needs->timeouts += step->type == EVENT_TIMEOUT;
     needs->cuts += cut ? whole ? split_links(NULL, world, step) : 1 : 0;
-    needs->others |= step->type == EVENT_VIEW || step->type == EVENT_DROP || step->type == EVENT_DUPLICATE;
+    needs->others |= step->type == EVENT_VIEW || (world->mutex && step->type == EVENT_START) ||
+                     step->type == EVENT_DROP || step->type == EVENT_DUPLICATE;
 }
 
 static struct needs needs_of(const struct explored *world)
@@ -68,6 +69,7 @@ static struct needs needs_of(const struct explored *world)
         if (explored_node(world, node)->requests > needs.entries)
             needs.entries = explored_node(world, node)->requests;
     }
+    needs.others |= world->present.asked_back;
     const bool links = needs.cuts && splits && world->present.cuts != splits; /* a link might be cut twice */
     needs.others |= (world->algorithm->problem != CV_ELECTION && !world->mutex) || world->nodes > MOST_CHECKED_NODES ||
                     scenario->delay.model != CV_DELAY_UNIT || scenario->lag_count || scenario->serial ||
@@ -175,8 +177,8 @@ void replay_text_write(FILE *out, const struct explored *world, const struct sce
         write_files(out, &words->plan);
     for (uint64_t i = 0; i < world->step_count; i++) {
         const struct explored_step *step = &world->steps[i];
-        if (step->type == EVENT_VIEW)
-            fputs("view\n", out);
+        if (step->type == EVENT_VIEW || (world->mutex && step->type == EVENT_START))
+            fprintf(out, "%s\n", explored_type_name(step->type));
         else if (step->partition == UINT32_MAX)
             write_step(out, world, step);
         else if (needs.others)
@@ -299,7 +301,7 @@ static bool read_decision(char *line, const struct explored *world, struct repla
         next->type++;
     if (next->type == EVENT_TYPES)
         return false;
-    if (next->type == EVENT_VIEW)
+    if (next->type == EVENT_VIEW || (world->mutex && next->type == EVENT_START))
         return !line;
     decision_find(name, &next->decision.type); /* what the checker does not know has no decision */
     if (line && strncmp(line, "partition ", 10) == 0)

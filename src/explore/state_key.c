@@ -47,11 +47,11 @@ static uint64_t least_due(const struct explored *world)
     return least;
 }
 
-/* Who called does not matter where the result does not depend on it. */
+/* Who called does not matter where the result does not depend on it; that a node was dead, for times alone. */
 static uint32_t flags_of(const struct explored *world, const struct explored_node *it)
 {
     const bool any = world->any_caller && world->algorithm->problem == CV_ELECTION;
-    return it->flags & ~(any ? (uint32_t)(EXPLORED_STARTED | EXPLORED_CALLER) : 0);
+    return it->flags & ~(EXPLORED_RETURNED | (any ? (uint32_t)(EXPLORED_STARTED | EXPLORED_CALLER) : 0));
 }
 
 /* If a dead node comes back, it begins anew. */
@@ -62,6 +62,8 @@ static uint64_t node_key(const struct explored *world, cv_node node)
     const bool alive = it->flags & EXPLORED_ALIVE;
     uint64_t hash = mix(mix(SEED, node), (uint64_t)(alive ? it->leader : 0) << 32 | flags_of(world, it));
     hash = mix(hash, it->requests << 32 | it->round);
+    if (world->mutex)
+        hash = mix(hash, it->lost << 32 ^ it->stuck << 1 ^ (it->request_due == CV_NEVER));
     if (!alive && !world->scenario->app)
         return world->algorithm->hints.clocked ? mix(hash, it->clock) : hash;
     hash = mix(mix(hash, it->result), it->via);
@@ -116,7 +118,7 @@ uint64_t state_key(const struct explored *world, bool any_time, const uint64_t *
     uint64_t hash = mix(SEED, now->crashes << 32 | now->recoveries);
     hash = mix(hash, now->mistakes << 32 | now->losses);
     hash = mix(hash, now->cuts << 32 | now->planned_done);
-    hash = mix(hash, world->mutex ? now->highest_fence : 0);
+    hash = mix(hash, world->mutex ? now->highest_fence << 1 | now->unstarted : 0);
     if (world->views)
         hash = mix(hash, now->epoch << 33 ^ (uint64_t)now->coordinator << 1 ^ now->change_count);
     if (now->cuts)

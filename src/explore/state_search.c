@@ -258,8 +258,8 @@ static bool is_allowed(const struct state_search *search, const struct explored_
 static bool changes_one(const struct state_search *search)
 {
     const uint32_t type = search->taken.type;
-    return type != EVENT_RECOVER && type != EVENT_CUT && type != EVENT_HEAL && type != EVENT_VIEW &&
-           !search->world.scenario->app;
+    return search->taken.node != CV_NOBODY && type != EVENT_RECOVER && type != EVENT_CUT && type != EVENT_HEAL &&
+           type != EVENT_VIEW && !search->world.scenario->app;
 }
 
 /* After a step was taken: is it what was looked for, is its state new? */

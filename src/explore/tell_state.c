@@ -318,7 +318,7 @@ void tell_event_text(const struct explored *world, const struct cv_content *cont
     switch ((enum explored_type)event->type) {
     case EVENT_START:
         snprintf(text, TELL_TEXT, world->algorithm->problem == CV_ELECTION ? "%s calls an election" : "%s starts",
-                 node.text);
+                 event->node == CV_NOBODY ? "everybody" : node.text);
         break;
     case EVENT_REQUEST:
         snprintf(text, TELL_TEXT, "%s wants to enter", node.text);

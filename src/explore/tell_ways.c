@@ -145,7 +145,7 @@ int tell_ways(struct cv_json *json, struct explored *world, const struct cv_cont
     if (trial.chosen && script.choosing == CHOICES_DRAWN)
         listed = tell_choices(json, world, &event);
     error = listed < 0 ? listed : 0;
-    if (!error && script.sent == CV_WHOLE)
+    if (!error && script.sent == CV_WHOLE && explored_calls(&event))
         error = tell_crashes(json, world, &event, &script, trial.sends, MOST_VARIANTS - (uint32_t)listed);
     cv_json_close(json, ']');
     cv_json_close(json, '}');

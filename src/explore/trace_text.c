@@ -72,7 +72,7 @@ static bool same_sends(struct following *it)
         same &= to && has_sent(it, each->number, to->number);
         to = to ? to->after : NULL;
     }
-    return same || differs(it, "the explorer sends something else here");
+    return same;
 }
 
 /* Did the last step do that, too? */
@@ -92,7 +92,7 @@ static bool has_done(const struct following *it, enum cv_event_type type, uint64
 static bool same_effect(struct following *it)
 {
     if (strcmp(it->event, "send") == 0)
-        return same_sends(it);
+        return same_sends(it) || differs(it, "the explorer sends something else here");
     if (strcmp(it->event, "elected") == 0 && !has_done(it, CV_EVENT_ELECTED, json_number(it->line, "leader", 0)))
         return differs(it, "the explorer elects nobody here, or somebody else");
     if (strcmp(it->event, "enter") == 0 && !has_done(it, CV_EVENT_ENTER, json_number(it->line, "fence", 0)))
@@ -134,6 +134,27 @@ static bool catch_up(struct following *it, uint64_t time)
             return false;
     }
     return false;
+}
+
+/*
+ * No line tells that the members of a view start: they have when one of them sends or enters, or when anything else
+ * than a request happens.
+ */
+static bool start_view(struct following *it, uint32_t type)
+{
+    const bool given = !json_number(it->line, "time", 0) && (type == EVENT_CUT || type == EVENT_CRASH);
+    if (!it->world->present.unstarted || type == EVENT_REQUEST || given)
+        return true;
+    if (strcmp(it->event, "send") == 0 ? same_sends(it) : type == EVENT_TYPES && strcmp(it->event, "enter") != 0)
+        return true;
+    if (strcmp(it->event, "enter") == 0 && has_done(it, CV_EVENT_ENTER, json_number(it->line, "fence", 0)))
+        return true;
+    if (!list(it))
+        return false;
+    const struct explored_event *start = NULL;
+    for (uint64_t i = 0; i < it->events.count && !start; i++)
+        start = it->events.items[i].type == EVENT_START ? &it->events.items[i] : NULL;
+    return start && take(it, start);
 }
 
 static bool is_timer(const struct following *it, uint32_t timer)
@@ -208,6 +229,8 @@ static bool follow_event(struct following *it)
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
         if (strcmp(it->event, causes[i].name) == 0)
             type = causes[i].type;
+    if (!start_view(it, type))
+        return false;
     if (type == EVENT_TYPES)
         return same_effect(it);
     if (!catch_up(it, json_number(it->line, "time", 0)))
