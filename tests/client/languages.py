@@ -59,5 +59,5 @@ def c():
     return [program]
 
 
-LANGUAGES = {"python": lambda: python("sync"), "asyncio": lambda: python("aio"), "node": node, "go": go,
+LANGUAGES = {"python": lambda: python("sync"), "asyncio": lambda: python("aio"), "node": node, "go": go, "java": java,
              "libconclave": c}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+package conformance;
+
+import conclave.Client;
+import conclave.ConclaveException;
+import conclave.Hold;
+import conclave.Leader;
+import conclave.Want;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** Does what the conformance suite says, a line of JSON each, by this client. */
+public final class Driver {
+    private static final Map<String, Hold> HOLDS = new ConcurrentHashMap<>();
+    private static final Map<String, Thread> WAITS = new ConcurrentHashMap<>();
+    private static volatile Client client;
+
+    private Driver() {}
+
+    private static synchronized void tell(Map<String, Object> what) {
+        Map<String, Object> all = new HashMap<>(what);
+        all.put("at", System.nanoTime() / 1e6);
+        System.out.println(Json.write(all));
+    }
+
+    private static Map<String, Object> describe(Leader leader) {
+        Map<String, Object> told = new HashMap<>();
+        told.put("leader", leader == null ? null : leader.id());
+        told.put("fence", leader == null ? 0 : leader.fence());
+        told.put("value", leader == null ? null : leader.value());
+        return told;
+    }
+
+    private static Want want(Map<?, ?> step, String hold) {
+        Want want = new Want().onLost(lost -> tell(Map.of("event", "lost", "hold", hold)))
+                .onAskedBack((held, asker) -> tell(Map.of("event", "askback", "hold", hold, "asker", String.valueOf(asker))));
+        if (step.get("wait") instanceof Long wait)
+            want.waiting(Duration.ofMillis(wait));
+        if (step.get("ttl") instanceof Long ttl)
+            want.ttl(Duration.ofMillis(ttl));
+        if (Boolean.TRUE.equals(step.get("shared")))
+            want.shared();
+        if (step.get("priority") instanceof Long priority)
+            want.priority(priority.intValue());
+        if (step.get("value") instanceof String value)
+            want.value(value);
+        return want;
+    }
+
+    private static Map<String, Object> follow(Map<?, ?> step) throws ConclaveException, InterruptedException {
+        String verb = (String) step.get("do"), name = (String) step.get("name"), label = (String) step.get("hold");
+        switch (verb) {
+            case "lock", "campaign" -> {
+                WAITS.put(label, Thread.currentThread());
+                Hold hold = verb.equals("lock") ? client.lock(name, want(step, label)) : client.campaign(name, want(step, label));
+                HOLDS.put(label, hold);
+                return Map.of("fence", hold.fence());
+            }
+            case "held" -> {
+                return Map.of("held", HOLDS.get(label).isHeld());
+            }
+            case "release" -> HOLDS.get(label).close();
+            case "cancel" -> WAITS.get(label).interrupt();
+            case "leader" -> {
+                return describe(client.leader(name));
+            }
+            case "observe" -> client.observe(name, leader -> {
+                Map<String, Object> told = describe(leader);
+                told.put("event", "leader");
+                told.put("watch", step.get("watch"));
+                tell(told);
+            });
+            case "close" -> client.close();
+            default -> throw new IllegalArgumentException(verb);
+        }
+        return Map.of();
+    }
+
+    private static void answer(Map<?, ?> step) {
+        try {
+            tell(Map.of("id", step.get("id"), "ok", follow(step)));
+        } catch (ConclaveException error) {
+            tell(Map.of("id", step.get("id"), "error", error.kind().toString(), "why", error.getMessage()));
+        } catch (InterruptedException error) {
+            tell(Map.of("id", step.get("id"), "error", "cancelled", "why", "interrupted"));
+        } catch (RuntimeException error) {
+            tell(Map.of("id", step.get("id"), "error", "bug", "why", error.toString()));
+        }
+    }
+
+    private static void open(Map<?, ?> step) {
+        Map<?, ?> given = (Map<?, ?>) step.get("options");
+        Client.Options options = new Client.Options().servers((String) given.get("servers")).key((String) given.get("key"))
+                .tls((String) given.get("tls_ca"), (String) given.get("tls_certificate"), (String) given.get("tls_private_key"));
+        try {
+            client = new Client(options);
+            tell(Map.of("id", step.get("id"), "ok", Map.of("cannot", List.of())));
+        } catch (ConclaveException error) {
+            tell(Map.of("id", step.get("id"), "error", error.kind().toString(), "why", error.getMessage()));
+        }
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            Map<?, ?> step = Json.read(line);
+            if ("open".equals(step.get("do"))) {
+                open(step);
+                continue;
+            }
+            Thread thread = new Thread(() -> answer(step));
+            thread.setDaemon(true);
+            thread.start();
+        }
+    }
+}

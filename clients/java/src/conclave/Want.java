@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+package conclave;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+
+/** How a lock or a leadership is asked for: {@code new Want().waiting(Duration.ofSeconds(5)).shared()}. */
+public final class Want {
+    private static final int NAME_BYTES = 512;
+
+    long waitMs = -1;
+    long ttlMs = 10_000;
+    boolean shared;
+    int priority;
+    String value;
+    Consumer<Hold> onLost = hold -> {};
+    BiConsumer<Hold, String> onAskedBack = (hold, asker) -> {};
+
+    /** No longer than that, then TIMEOUT; zero tries once. Without it, for as long as it takes. */
+    public Want waiting(Duration wait) {
+        waitMs = Math.max(0, wait.toMillis());
+        return this;
+    }
+
+    /** The servers promise it for that long, and it is renewed in the background: ten seconds. Zero: it ends with its connection. */
+    public Want ttl(Duration ttl) {
+        ttlMs = Math.max(0, ttl.toMillis());
+        return this;
+    }
+
+    /** Together with others that share. */
+    public Want shared() {
+        shared = true;
+        return this;
+    }
+
+    /** Of a candidate: the highest is preferred. */
+    public Want priority(int priority) {
+        this.priority = priority;
+        return this;
+    }
+
+    /** Of a candidate: what all members tell about this leader, an address for example. */
+    public Want value(String value) {
+        this.value = value;
+        return this;
+    }
+
+    /** As soon as it is lost, in a thread of the client. */
+    public Want onLost(Consumer<Hold> callback) {
+        onLost = callback;
+        return this;
+    }
+
+    /** When somebody else asks for it, with their name or null. */
+    public Want onAskedBack(BiConsumer<Hold, String> callback) {
+        onAskedBack = callback;
+        return this;
+    }
+
+    static void checkName(String name) throws ConclaveException {
+        int length = name.getBytes(StandardCharsets.UTF_8).length;
+        if (length < 1 || length > NAME_BYTES || name.chars().anyMatch(c -> c < ' ' || c == 127))
+            throw new ConclaveException(ConclaveException.Kind.INVALID, "a name has 1 to 512 bytes and no control characters");
+    }
+
+    // ---- the words of the commands ----
+
+    /** What it is: for RENEW, if everybody has forgotten it. */
+    List<Object> kind(boolean leads) {
+        List<Object> words = new ArrayList<>();
+        if (leads)
+            words.add("LEADER");
+        if (leads && value != null)
+            words.addAll(List.of("VALUE", value));
+        if (!leads && shared)
+            words.add("SHARED");
+        return words;
+    }
+
+    List<Object> asking(boolean leads, String name, String secret, long leftMs) {
+        List<Object> words = new ArrayList<>(List.of(leads ? "CAMPAIGN" : "LOCK", name, "DEADLINE"));
+        if (leads && priority > 0)
+            words.addAll(List.of("PRIORITY", priority));
+        if (leads && value != null)
+            words.addAll(List.of("VALUE", value));
+        if (!leads && shared)
+            words.add("SHARED");
+        if (ttlMs > 0)
+            words.addAll(List.of("TTL", ttlMs, "SECRET", secret));
+        if (leftMs >= 0)
+            words.addAll(List.of("WAIT", leftMs));
+        return words;
+    }
+}
