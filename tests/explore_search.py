@@ -4,6 +4,7 @@
 crashes in the middle of a multicast, and choices."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -187,6 +188,36 @@ def choices(explorer):
             explorer("do", index=index)
 
 
+def large_choices(explorer):
+    """A file says what was chosen of 2^32 - 1 ways, in a group whose indices have no room for that: the indices of what it
+    opens still say it all, as texts."""
+    explorer.begin("voting -n 64 --set backoff=100000000 --request 1@0,2@0,3@0,4@0")
+    explorer("run", count=2000)
+    numbers = iter((4294967294, 17, 0))
+    file = re.sub(r"chose \d+", lambda _: f"chose {next(numbers)}", explorer("export")["file"])
+    loaded = explorer("load", file=file)
+    indices = [row["index"] for row in explorer("history")]
+    texts = [it for it in indices if isinstance(it, str)]
+    if "error" in loaded or [it.split(" ", 1)[1] for it in texts] != ["chose 4294967294", "chose 17", "chose 0"]:
+        fail(f"choices of 2^32 - 1 ways: {loaded}, indices {texts}")
+        return
+    now, exported = explorer.text("now"), explorer("export")["file"]
+    explorer("go", step=0)
+    if explorer("take", indices=indices).get("trouble") or explorer.text("now") != now or explorer("export")["file"] != exported:
+        fail(f"choices of 2^32 - 1 ways, taken by indices: {explorer('now')}")
+    at = indices.index(texts[0])
+    for wrong in (texts[0].replace("4294967294", "4294967295"), f"{texts[0]} chose 1", f"{texts[0]} sent 5000", f"{texts[0]} from 1", "chose 1", "999999 chose 1", ""):
+        explorer("go", step=at)
+        before = see(explorer)
+        answer = explorer("do", index=wrong), explorer("take", indices=[wrong])
+        if f"do {wrong}" not in answer[0].get("error", "") or "trouble" not in answer[1] or see(explorer) != before:
+            fail(f"do {wrong}: {answer}")
+    explorer("go", step=at)
+    did = explorer("do", index=f"{texts[0]} sent 1 missed")
+    if did.get("index") != f"{texts[0]} sent 1 missed" or explorer("now")["nodes"][did["node"]]["alive"]:
+        fail(f"a choice and a crash: {did}")
+
+
 def main():
     explorer = Explorer()
     searches(explorer)
@@ -195,6 +226,7 @@ def main():
     same_counts(explorer)
     ways(explorer)
     choices(explorer)
+    large_choices(explorer)
     explorer.end()
     if failures:
         sys.exit(f"{len(failures)} failures")

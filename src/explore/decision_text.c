@@ -67,24 +67,43 @@ bool decision_read_number(const char *text, uint32_t *number)
     return true;
 }
 
-/* One word after the node, and its number. */
-static bool read_part(char **rest, const struct cv_index *index, const char *word, struct cv_decision *decision)
+/* One word about how it goes, and its number. */
+static bool read_way(char **rest, const char *word, struct cv_decision *decision)
 {
     uint32_t number;
     if (strcmp(word, "missed") == 0)
         return decision->missed = true;
     if (!decision_read_number(strsep(rest, " "), &number))
         return false;
-    if (strcmp(word, "from") == 0 || strcmp(word, "of") == 0)
-        return (decision->peer = cv_index_find(index, number)) != CV_NOBODY;
-    if (strcmp(word, "timer") == 0 || strcmp(word, "place") == 0)
-        decision->which = number;
-    else if (strcmp(word, "sent") == 0)
+    if (strcmp(word, "sent") == 0)
         decision->sent = number;
     else if (strcmp(word, "chose") == 0 && decision->choice_count < CV_MOST_CHOICES)
         decision->choices[decision->choice_count++] = number;
     else
         return false;
+    return true;
+}
+
+bool decision_read_way(char *line, struct cv_decision *decision)
+{
+    for (char *word; (word = strsep(&line, " "));)
+        if (!read_way(&line, word, decision))
+            return false;
+    return true;
+}
+
+/* One word after the node, and its number. */
+static bool read_part(char **rest, const struct cv_index *index, const char *word, struct cv_decision *decision)
+{
+    uint32_t number;
+    if (strcmp(word, "from") != 0 && strcmp(word, "of") != 0 && strcmp(word, "timer") != 0 &&
+        strcmp(word, "place") != 0)
+        return read_way(rest, word, decision);
+    if (!decision_read_number(strsep(rest, " "), &number))
+        return false;
+    if (strcmp(word, "from") == 0 || strcmp(word, "of") == 0)
+        return (decision->peer = cv_index_find(index, number)) != CV_NOBODY;
+    decision->which = number;
     return true;
 }
 

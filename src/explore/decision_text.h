@@ -38,6 +38,9 @@ void decision_write(FILE *out, const char *name, bool about, const struct cv_dec
 /* Reads what stands after the name: the node and the rest. False if it is something else. Changes the line. */
 bool decision_read(char *line, const struct cv_index *index, struct cv_decision *decision);
 
+/* Only how it goes: chose, sent, missed. NULL: nothing is said. */
+bool decision_read_way(char *line, struct cv_decision *decision);
+
 /* A number of 32 bits; false if the text is NULL or something else. */
 bool decision_read_number(const char *text, uint32_t *number);
 

@@ -191,12 +191,23 @@ static int answer_step(struct request *request)
     return story->world.out_of_memory ? CV_ENOMEM : tell_step(&request->json, &story->world, &story->content);
 }
 
+/* The event of an index, and how it goes. */
+static bool find_way(struct explored *world, const struct explored_events *events, const struct json_value *index,
+                     struct explored_event *event, struct explored_script *script)
+{
+    if (index && index->type == JSON_TEXT)
+        return explored_read_way(world, events, index->text, event, script);
+    return index && index->type == JSON_NUMBER && explored_find_way(world, events, index->number, event, script);
+}
+
 /* How the step goes, where the arguments say it; otherwise as its index says. */
 static void read_script(const struct json_value *arguments, struct explored_script *script)
 {
     const struct json_value *choices = json_get(arguments, "choices");
-    if (choices)
+    if (choices) {
         script->choosing = CHOICES_LISTED;
+        script->choice_count = 0;
+    }
     for (const struct json_value *it = choices ? choices->first : NULL; it && script->choice_count < CV_MOST_CHOICES;
          it = it->after)
         script->choices[script->choice_count++] = (uint32_t)it->number;
@@ -216,14 +227,18 @@ static bool take_way(struct explored *world, const struct explored_event *event,
 
 static int refuse_index(struct request *request, uint64_t index)
 {
-    return cv_complain(&request->complaint, "do %llu: expected the index of one of the events that can happen now",
-                       (unsigned long long)index);
+    char number[32];
+    const char *text = json_text(request->arguments, "index");
+    snprintf(number, sizeof number, "%llu", (unsigned long long)index);
+    return cv_complain(&request->complaint, "do %s: expected the index of one of the events that can happen now",
+                       text ? cv_brief(text).text : number);
 }
 
 static int call_do(struct request *request)
 {
     struct explored *world = &request->explorer->story->world;
     struct explored_events *events = &request->explorer->events;
+    const struct json_value *given = json_get(request->arguments, "index");
     const uint64_t index = json_number(request->arguments, "index", UINT64_MAX);
     struct explored_script script;
     struct explored_event event;
@@ -236,7 +251,7 @@ static int call_do(struct request *request)
     const int error = explored_list(world, events, true);
     if (error)
         return error;
-    if (!explored_find_way(world, events, index, &event, &script))
+    if (!find_way(world, events, given, &event, &script))
         return refuse_index(request, index);
     request->explorer->tried = index;
     read_script(request->arguments, &script);
@@ -287,21 +302,21 @@ static int end_trial(struct request *request, const char *why)
 }
 
 /* Takes the step of that index, if there is one. Faults are listed only if it is one. */
-static int take_index(struct request *request, uint64_t index, bool *taken)
+static int take_index(struct request *request, const struct json_value *index, bool *taken)
 {
     struct cv_story *story = request->explorer->story;
     struct explored_events *events = &request->explorer->events;
     struct explored_event event;
     struct explored_script script;
     if (story->recorded) {
-        *taken = !index && recorded_take(story);
+        *taken = index->type == JSON_NUMBER && !index->number && recorded_take(story);
         return 0;
     }
     int error = explored_list(&story->world, events, false);
-    if (!error && index >= events->count)
+    if (!error && (index->type != JSON_NUMBER || index->number >= events->count))
         error = explored_list(&story->world, events, true);
-    *taken = !error && explored_find_way(&story->world, events, index, &event, &script) &&
-             take_way(&story->world, &event, &script);
+    *taken =
+        !error && find_way(&story->world, events, index, &event, &script) && take_way(&story->world, &event, &script);
     return story->world.out_of_memory ? CV_ENOMEM : error;
 }
 
@@ -313,7 +328,7 @@ static int take_on(struct request *request)
     explorer->go_on = take_on;
     while (explorer->rest && taken) {
         const struct json_value *it = explorer->rest;
-        const int error = take_index(request, it->type == JSON_NUMBER ? it->number : UINT64_MAX, &taken);
+        const int error = take_index(request, it, &taken);
         if (error)
             return error;
         explorer->rest = taken ? it->after : it;

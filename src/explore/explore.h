@@ -48,6 +48,7 @@
  *         sends: so many messages its handler sends; choices: as the simulator chooses. Then each way that it can go
  *         otherwise, at most 100, with an index that do takes: what its handler may choose, and where in the middle of
  *         its sends the node may crash, with nobody told of it or not.
+ *         An index may be a text where no number says it all: see explored_way.h.
  *     do {"index","choices":[],"sent":k,"missed":true}
  *         {"ok":true,"step","index","type","node","peer","message","timer","handler","text","effects":[],
  *          "choices":[{"ways","chosen"}],"violated":[]}

@@ -112,6 +112,7 @@ struct explored_step {
     uint32_t violated;  /* a bit for each property that it violated */
     uint32_t partition; /* that it begins or ends; UINT32_MAX: none */
     bool planned;       /* the scenario planned it */
+    bool vague;         /* the index is that of the event, and does not say which way it went */
 };
 
 /* A change of the network. */

@@ -453,7 +453,8 @@ static void finish(struct explored *world)
     if (world->recording) {
         struct explored_step *step = &world->steps[world->step_count - 1];
         const uint64_t index = explored_way_index(world, step->index);
-        step->index = index == NO_WAY ? step->index : index;
+        step->vague = index == NO_WAY;
+        step->index = step->vague ? step->index : index;
         step->decision = world->decision;
         step->decision.choice_count = world->chosen;
         memcpy(step->decision.choices, world->took, sizeof world->took);

@@ -129,6 +129,8 @@ static bool confirm(struct story_search *search)
     good =
         good && (search->goal.state ? is_wanted_state(search) : (confirmation.violated & search->goal.properties) != 0);
     search->index_count = world->step_count - before;
+    for (uint64_t i = 0; i < search->index_count; i++)
+        good = good && !world->steps[before + i].vague;
     search->indices = good ? malloc((search->index_count + 1) * sizeof *search->indices) : NULL;
     for (uint64_t i = 0; search->indices && i < search->index_count; i++)
         search->indices[i] = world->steps[before + i].index;

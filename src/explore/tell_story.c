@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "core/scenario/label.h"
+#include "core/writer.h"
 #include "explore/explored_events.h"
 #include "show/phrase.h"
 #include "show/text/diagram.h"
 #include "show/text/transcript.h"
 
 #define MESSAGE_TEXT 200u
+#define INDEX_TEXT 160u
 
 /* What was told of a step: events first .. end-1. */
 struct span {
@@ -262,9 +264,26 @@ static void tell_doings(struct cv_json *json, const struct span *span)
         }
 }
 
+/* A number, or a text if no number says it all: see explored_way.h. */
+static void tell_index(struct cv_json *json, const struct explored_step *step)
+{
+    char text[INDEX_TEXT];
+    struct cv_writer writer = cv_writer(text, sizeof text);
+    if (!step->vague) {
+        cv_json_count(json, "index", step->index);
+        return;
+    }
+    cv_writef(&writer, "%llu", (unsigned long long)step->index);
+    for (uint32_t i = 0; i < step->decision.choice_count; i++)
+        cv_writef(&writer, " chose %u", step->decision.choices[i]);
+    if (step->decision.sent != CV_WHOLE)
+        cv_writef(&writer, " sent %u%s", step->decision.sent, step->decision.missed ? " missed" : "");
+    cv_json_text(json, "index", text);
+}
+
 static void tell_what(struct cv_json *json, const struct explored *world, const struct explored_step *step)
 {
-    cv_json_count(json, "index", step->index);
+    tell_index(json, step);
     cv_json_text(json, "type", explored_type_name(step->type));
     tell_node_or_null(json, world, "node", step->decision.node);
     tell_node_or_null(json, world, "peer", step->decision.peer);

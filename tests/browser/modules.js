@@ -62,6 +62,7 @@ export const modules = {
       const length = Math.floor(next.next().value * 60);
       const most = [2, 40, 5000, 2e7][i % 4];
       const indices = Array.from({ length }, () => Math.floor(next.next().value * most));
+      if (i % 5 === 0) indices.splice(length >> 1, 0, ...Array(i % 7).fill(`${i} chose ${i * most} sent 2 missed`));
       assert.deepEqual(unpackIndices(packIndices(indices)), indices);
       const words = ["bully", "--ids", "0..4", "--set", "a b=c&d#e%", "--labels", "ä,ö"];
       const files = { "g.txt": "1 2\n2 3\n", "a&b": "=" };
@@ -69,7 +70,7 @@ export const modules = {
     }
     assert.equal(readLink(""), null);
     assert.equal(readLink("#elsewhere"), null);
-    for (const bad of ["~", "A~", "_", "A!", "A~_"]) assert.throws(() => unpackIndices(bad), bad);
+    for (const bad of ["~", "A~", "_", "A!", "A~_", "(", "(1", "A~(1)", "_(1)", "(%)"]) assert.throws(() => unpackIndices(bad), bad);
     assert.throws(() => unpackIndices("A~_____B"), /too many/);
     assert.deepEqual(splitWords(joinWords(["a", "", "b c", "d"])), ["a", "", "b c", "d"]);
   },

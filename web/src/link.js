@@ -5,8 +5,8 @@
  *   #s=bully+-n+5&i=AAB~DC     the words; the steps
  *   &f=NAME:CONTENT            a file that the words name
  *
- * An index is a base-64 digit of five bits, or several with a sixth bit that says "more follows". ~N repeats the index
- * before it N times more.
+ * An index is a base-64 digit of five bits, or several with a sixth bit that says "more follows". One that is a text, as
+ * it is where no number says which way an event went, stands in parentheses. ~N repeats the index before it N times more.
  */
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const SHORTEST_REPEAT = 3;
@@ -18,12 +18,16 @@ function writeNumber(number) {
   return text + DIGITS[rest];
 }
 
+function writeIndex(index) {
+  return typeof index === "string" ? `(${writeText(index)})` : writeNumber(index);
+}
+
 export function packIndices(indices) {
   let text = "";
   for (let i = 0; i < indices.length; ) {
     let same = 1;
     while (indices[i + same] === indices[i]) same++;
-    const one = writeNumber(indices[i]);
+    const one = writeIndex(indices[i]);
     text += same > SHORTEST_REPEAT ? `${one}~${writeNumber(same - 1)}` : one.repeat(same);
     i += same;
   }
@@ -35,7 +39,15 @@ export function unpackIndices(text) {
   let value = 0;
   let scale = 1;
   let repeats = false;
-  for (const letter of text) {
+  for (let at = 0; at < text.length; at++) {
+    const letter = text[at];
+    if (letter === "(") {
+      const end = text.indexOf(")", at);
+      if (end < 0 || scale > 1 || repeats) throw new Error("a text that does not end, or not as a step");
+      indices.push(readText(text.slice(at + 1, end)));
+      at = end;
+      continue;
+    }
     if (letter === "~") {
       if (repeats || !indices.length) throw new Error("a repeat without a step before it");
       repeats = true;
