@@ -107,9 +107,10 @@ static void freeze(void *context)
 
 /*
  * A promise in HOLDING and HELD: nine numbers, then a number that has the lengths of the client's name and of the
- * value, each one higher, so that 0 means that there is none, then their bytes.
+ * value, each one higher, so that 0 means that there is none, and the flag of a promise that was forced; then the bytes
+ * of the name and the value.
  */
-enum { PROMISE_NUMBERS = 10, VALUE_SHIFT = 32 };
+enum { PROMISE_NUMBERS = 10, LENGTH_BITS = 16, FORCED_BIT = 32 };
 
 #define TEXT_BYTES (CV_CLIENT_NAME_BYTES + CV_VALUE_BYTES)
 
@@ -133,7 +134,7 @@ static void send_promise(struct cv_member *member, cv_node to, enum cv_view_mess
         promise->digest[1],
         promise->origin,
         promise->owner,
-        length_of(promise->client) | length_of(promise->value) << VALUE_SHIFT,
+        length_of(promise->client) | length_of(promise->value) << LENGTH_BITS | (uint64_t)promise->forced << FORCED_BIT,
     };
     char *texts = (char *)&body[PROMISE_NUMBERS];
     if (client.length)
@@ -148,7 +149,7 @@ static void send_promise(struct cv_member *member, cv_node to, enum cv_view_mess
 static void read_texts(const struct cv_frame *frame, struct cv_promise *promise)
 {
     const uint64_t lengths = cv_frame_number(frame, PROMISE_NUMBERS - 1);
-    const uint64_t client = lengths & UINT32_MAX, value = lengths >> VALUE_SHIFT;
+    const uint64_t client = lengths & UINT16_MAX, value = lengths >> LENGTH_BITS & UINT16_MAX;
     const size_t client_bytes = client ? client - 1 : 0, value_bytes = value ? value - 1 : 0;
     const char *texts = (const char *)frame->body + (size_t)PROMISE_NUMBERS * 8;
     if (client_bytes > CV_CLIENT_NAME_BYTES || value_bytes > CV_VALUE_BYTES ||
@@ -182,7 +183,8 @@ static struct cv_promise read_promise(const struct cv_frame *frame)
                                .ttl_ms = read_ms(frame, 4),
                                .digest = {cv_frame_number(frame, 5), cv_frame_number(frame, 6)},
                                .origin = (cv_id)cv_frame_number(frame, 7),
-                               .owner = cv_frame_number(frame, 8)};
+                               .owner = cv_frame_number(frame, 8),
+                               .forced = cv_frame_number(frame, PROMISE_NUMBERS - 1) >> FORCED_BIT & 1};
 }
 
 static void report(void *context, cv_node to, uint64_t epoch)

@@ -7,9 +7,11 @@
 
 #include "service/access.h"
 #include "service/connection_commands.h"
+#include "service/force.h"
 #include "service/info.h"
 #include "service/listing.h"
 #include "service/membership.h"
+#include "service/observers.h"
 #include "service/places.h"
 #include "service/try_lock.h"
 
@@ -163,10 +165,12 @@ static bool read_options(struct session *session, words command, bool leads, str
     return true;
 }
 
+/* What the session has only renewed for somebody else, it may wait for. */
 static bool holds_already(const struct session *session, const struct lock *lock)
 {
+    const struct cv_roster *roster = session->service->host->roster;
     for (const struct lock_hold *hold = lock->holds; hold; hold = hold->next)
-        if (hold->session == session)
+        if (hold->session == session && hold->owner == session->number && hold->origin == roster->ids[roster->me])
             return true;
     return false;
 }
@@ -274,7 +278,7 @@ int64_t command_end(struct lock_hold *hold)
  */
 int64_t command_renew(struct lock_hold *hold)
 {
-    if (!hold)
+    if (!hold || hold->forced)
         return -1;
     const struct cv_service *service = hold->lock->service;
     if (hold->ttl_ms) {
@@ -297,7 +301,7 @@ void command_claim(struct session *session, struct cv_text name, const struct pe
     struct lock *lock = lock_open(service, subject, name);
     peer_request_drop(session);
     if (!lock || order->fence >= service->host->view.base) {
-        peer_request_answer(session, true, -1); /* the fence is of a view that has yet to begin */
+        peer_request_answer(session, order, -1); /* the fence is of a view that has yet to begin */
         return;
     }
     *wait = (struct waiter){.alarm = wait->alarm,
@@ -400,61 +404,10 @@ static void run_leader(struct session *session, words command)
         info_write_leader(session, lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]));
 }
 
-static bool is_observed(const struct session *session, const struct lock *lock)
-{
-    const struct observer *observer = session->observers;
-    while (observer && observer->lock != lock)
-        observer = observer->more;
-    return observer != NULL;
-}
-
 static void run_observe(struct session *session, words command)
 {
-    struct cv_service *service = session->service;
-    if (!is_name(session, command->word[1]))
-        return;
-    const struct lock *known = lock_find(service, CV_SUBJECT_LEADER, command->word[1]);
-    if (known && is_observed(session, known)) {
-        info_write_leader(session, known);
-        return;
-    }
-    if (session->observing >= service->limits->observed_each || service->observing >= service->limits->observed) {
-        cv_resp_error(&session->out, "BUSY %s observe%s as many names as allowed, expected no more",
-                      session->observing >= service->limits->observed_each ? "this connection" : "all clients together",
-                      session->observing >= service->limits->observed_each ? "s" : "");
-        return;
-    }
-    struct lock *lock = lock_open(service, CV_SUBJECT_LEADER, command->word[1]);
-    struct observer *observer = lock ? calloc(1, sizeof *observer) : NULL;
-    if (!observer) {
-        cv_resp_error(&session->out, "BUSY too many names");
-        return;
-    }
-    *observer =
-        (struct observer){.session = session, .lock = lock, .next = lock->observers, .more = session->observers};
-    if (observer->next)
-        observer->next->previous = observer;
-    lock->observers = session->observers = observer;
-    session->observing++;
-    service->observing++;
-    info_write_leader(session, lock);
-}
-
-static void run_unobserve(struct session *session, words command)
-{
-    uint64_t ended = 0;
-    for (struct observer **at = &session->observers, *observer; (observer = *at);) {
-        const struct cv_text name = cv_instance_name(observer->lock->instance);
-        if (command->count > 1 &&
-            (name.length != command->word[1].length || memcmp(name.start, command->word[1].start, name.length) != 0)) {
-            at = &observer->more;
-            continue;
-        }
-        *at = observer->more;
-        session_unobserve(observer);
-        ended++;
-    }
-    cv_resp_integer(&session->out, (int64_t)ended);
+    if (is_name(session, command->word[1]))
+        observers_add(session, command->word[1]);
 }
 
 /* ---- WAITERS, ASKBACK ---- */
@@ -470,6 +423,28 @@ static void run_ask_back(struct session *session, words command)
     const uint64_t kinds = kinds_allowed(session, command->word[1]);
     if (kinds && is_name(session, command->word[1]))
         listing_ask_back(session, command->word[1], kinds);
+}
+
+/* ---- FORCE ---- */
+
+/* FORCE name fence reason */
+static void run_force(struct session *session, words command)
+{
+    struct peer_request_order order = {.kinds = HOLD_LOCK | HOLD_LEADER};
+    const struct cv_text reason = command->word[3];
+    if (!is_name(session, command->word[1]) || !is_fence(session, command->word[2], &order.fence))
+        return;
+    if (!reason.length || reason.length > FORCE_REASON_BYTES) {
+        cv_resp_error(&session->out, "ERR reason of %zu bytes: expected 1 to %u that say why", reason.length,
+                      FORCE_REASON_BYTES);
+        return;
+    }
+    order.reason = cv_keep_text(reason);
+    if (order.reason)
+        peer_request_run(session, command->word[1], &order);
+    else
+        cv_resp_error(&session->out, OUT_OF_MEMORY);
+    cv_drop_text(&order.reason);
 }
 
 /* ---- STEPDOWN ---- */
@@ -520,9 +495,10 @@ static const struct {
     {"RESIGN", 2, 5, run_resign, false, CV_MAY_ELECT, false},
     {"LEADER", 2, 2, run_leader, false, CV_MAY_OBSERVE, true},
     {"OBSERVE", 2, 2, run_observe, true, CV_MAY_OBSERVE, false},
-    {"UNOBSERVE", 1, 2, run_unobserve, true, CV_MAY_TALK, false},
+    {"UNOBSERVE", 1, 2, observers_end, true, CV_MAY_TALK, false},
     {"LOCKS", 1, 3, listing_locks, false, CV_MAY_TALK, true},
     {"WAITERS", 2, 2, run_waiters, false, CV_MAY_OBSERVE, true},
+    {"FORCE", 4, 4, run_force, false, CV_MAY_ADMIN, false},
     {"ASKBACK", 2, 2, run_ask_back, false, CV_MAY_TALK, false},
     {"VIEW", 1, 1, info_run_view, false, CV_MAY_ADMIN, true},
     {"INFO", 1, 2, info_run_info, false, CV_MAY_ADMIN, true},

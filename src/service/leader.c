@@ -2,7 +2,7 @@
 #include "service/leader.h"
 
 #include "service/lock.h"
-#include "service/session.h"
+#include "service/observers.h"
 #include "service/ttl_promise.h"
 
 static cv_set tell_all(const struct lock *lock, const struct leader *leader)
@@ -24,7 +24,7 @@ static void learn(struct lock *lock, const struct leader *leader)
     cv_share_text(leader->value);
     cv_drop_text(&known->value);
     *known = *leader;
-    session_tell_observers(lock);
+    observers_tell(lock);
 }
 
 void leader_announce(struct lock *lock, const struct lock_hold *hold, bool leads)

@@ -28,6 +28,7 @@ struct listed listed_lock(const struct lock *lock)
     item.since_ms = now_ms - hold->since_ms;
     item.shared = hold->shared ? lock->holding : 0;
     item.asked_back = hold->asked_back_ms ? now_ms - hold->asked_back_ms + 1 : 0;
+    item.forced = hold->forced;
     item.client = cv_kept(hold_client(hold));
     return item;
 }
@@ -53,11 +54,17 @@ static const struct {
     size_t place;
     uint64_t most;
 } numbers[] = {
-    {offsetof(struct listed, election), 1},          {offsetof(struct listed, holder), 1},
-    {offsetof(struct listed, origin), CV_NO_ID},     {offsetof(struct listed, session), UINT64_MAX},
-    {offsetof(struct listed, fence), INT64_MAX},     {offsetof(struct listed, since_ms), INT64_MAX},
-    {offsetof(struct listed, waiting), INT64_MAX},   {offsetof(struct listed, shared), INT64_MAX},
-    {offsetof(struct listed, priority), UINT64_MAX}, {offsetof(struct listed, asked_back), INT64_MAX},
+    {offsetof(struct listed, election), 1},
+    {offsetof(struct listed, holder), 1},
+    {offsetof(struct listed, origin), CV_NO_ID},
+    {offsetof(struct listed, session), UINT64_MAX},
+    {offsetof(struct listed, fence), INT64_MAX},
+    {offsetof(struct listed, since_ms), INT64_MAX},
+    {offsetof(struct listed, waiting), INT64_MAX},
+    {offsetof(struct listed, shared), INT64_MAX},
+    {offsetof(struct listed, priority), UINT64_MAX},
+    {offsetof(struct listed, asked_back), INT64_MAX},
+    {offsetof(struct listed, forced), 1},
 };
 
 /* Then the texts, each with its length in 2 bytes before it. */
@@ -169,7 +176,7 @@ static void put_client(struct cv_resp_writer *out, const struct listed *item)
 
 void listed_write_lock(struct cv_resp_writer *out, const struct listed *item, cv_id node)
 {
-    cv_resp_map(out, 11);
+    cv_resp_map(out, 12);
     put_text(out, "name", item->name);
     put_text(out, "kind", cv_text(item->election ? "election" : "lock"));
     put_text(out, "algorithm", item->algorithm);
@@ -186,6 +193,7 @@ void listed_write_lock(struct cv_resp_writer *out, const struct listed *item, cv
     put_client(out, item);
     put_number(out, "node", node);
     put_number(out, "asked_back_ms", item->asked_back - 1); /* -1: nobody asks */
+    put_number(out, "forced", item->forced);
 }
 
 void listed_write_waiter(struct cv_resp_writer *out, const struct listed *item, cv_id node, uint64_t position)

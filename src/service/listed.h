@@ -23,6 +23,7 @@ struct listed {
     uint64_t shared;       /* how many of that node share it; of a client that waits: 1, it would share */
     uint64_t priority;     /* of a client that waits: an int64_t */
     uint64_t asked_back;   /* 0, or 1 more than for how many milliseconds somebody has been asking for it back */
+    uint64_t forced;       /* 1: an operator has ended the hold, and its client may not have stopped yet */
     struct cv_text name;   /* of a client that waits: empty, since it is known */
     struct cv_text client; /* the name of the client that holds it, or waits; starts at NULL: it has none */
     struct cv_text algorithm;

@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
+#include "core/printable.h"
 #include "live/host/host_names.h"
+#include "live/process/event_log.h"
 #include "live/views.h"
 #include "service/delay.h"
 #include "service/listing.h"
@@ -11,6 +13,8 @@
 #include "service/session.h"
 #include "service/ttl_promise.h"
 
+#define LOGGED_BYTES 300u /* of each text in the log */
+#define LOGGED_EACH_MS 20u
 #define GRANTS_EACH_TIME 64u /* thousands of readers may wait, and all are let in together */
 
 static void serve_on(struct cv_chore *chore);
@@ -105,6 +109,23 @@ static void dequeue(struct waiter *wait)
 
 /* ---- holds ---- */
 
+/*
+ * A time to live that has run out is written down, with the name of the client. Very many may run out at the same
+ * moment: no more than some of them are, so that the others do not wait for it.
+ */
+static void log_loss(const struct lock_hold *hold)
+{
+    struct cv_service *service = hold->lock->service;
+    const uint64_t now_ms = cv_loop_coarse_ms(service->loop);
+    char name[LOGGED_BYTES], client[LOGGED_BYTES];
+    if (hold->forced || now_ms - service->loss_logged_ms < LOGGED_EACH_MS)
+        return;
+    service->loss_logged_ms = now_ms;
+    cv_show(name, sizeof name, cv_instance_name(hold->lock->instance));
+    cv_show(client, sizeof client, cv_kept(hold_client(hold)));
+    cv_log(CV_LOG_HOLD_LOST, {"name", .text = name}, {"fence", .number = hold->fence}, {"client", .text = client});
+}
+
 static void expired(struct cv_alarm *alarm)
 {
     struct lock_hold *hold = cv_alarm_owner(alarm, struct lock_hold, alarm);
@@ -112,6 +133,7 @@ static void expired(struct cv_alarm *alarm)
         lock_extend(hold); /* its time begins when enough members know of it */
         return;
     }
+    log_loss(hold);
     session_lost(hold);
     lock_lose(hold);
 }
@@ -224,6 +246,7 @@ void lock_inherit(struct lock *lock, const struct cv_promise *promise)
                                .shared = promise->generation,
                                .client = cv_share_text(promise->client),
                                .value = cv_share_text(promise->value),
+                               .forced = promise->forced,
                                .ends_here = true};
     add_hold(lock, hold);
 }

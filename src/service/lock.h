@@ -67,6 +67,7 @@ struct lock_hold {
     bool confirming; /* its client is told once enough members know it */
     bool ends_here;  /* this node records its end */
     bool lost;       /* its client has not ended it */
+    bool forced;     /* an operator has ended it: it lasts until its client stops, or must have stopped */
 };
 
 /* A session that wants to know who leads. */

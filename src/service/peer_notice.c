@@ -4,6 +4,7 @@
 #include <endian.h>
 
 #include "live/dispatch.h"
+#include "service/force.h"
 #include "service/leader.h"
 #include "service/listing_pages.h"
 #include "service/lock.h"
@@ -60,7 +61,7 @@ _Static_assert(sizeof fields / sizeof *fields == PEER_NOTICE_NUMBERS, "as many a
 
 /* ---- texts that a notice can carry ---- */
 
-enum { CLIENT = 1u << 0, VALUE = 1u << 1, PAGE = 1u << 2 };
+enum { CLIENT = 1u << 0, VALUE = 1u << 1, PAGE = 1u << 2, ADMIN = 1u << 3, REASON = 1u << 4 };
 
 #define ABSENT UINT32_MAX /* instead of a length */
 
@@ -75,6 +76,8 @@ static const struct {
     {offsetof(struct peer_notice, client), CV_CLIENT_NAME_BYTES},
     {offsetof(struct peer_notice, value), CV_VALUE_BYTES},
     {offsetof(struct peer_notice, page), PEER_NOTICE_PAGE_BYTES},
+    {offsetof(struct peer_notice, admin), CV_KEY_NAME_BYTES},
+    {offsetof(struct peer_notice, reason), FORCE_REASON_BYTES},
 };
 
 _Static_assert(sizeof texts / sizeof *texts == PEER_NOTICE_TEXTS, "as many as there are bits above");
@@ -109,6 +112,8 @@ static const struct {
     [PEER_NOTICE_LIST] = {LOCK, TICKET | CURSOR, 0, true, listing_hear_question},
     [PEER_NOTICE_WAITERS] = {LOCK, TICKET, 0, true, listing_hear_question},
     [PEER_NOTICE_ASK_BACK] = {LOCK, TICKET | HOLD_KINDS, CLIENT, true, listing_hear_question},
+    [PEER_NOTICE_FORCE] = {LOCK, FENCE | TICKET | HOLD_KINDS, ADMIN | REASON, true, peer_request_hear_question},
+    [PEER_NOTICE_FORCED] = {LOCK | LEADER, FENCE, 0, false, force_hear},
     [PEER_NOTICE_PAGE] = {LOCK, TICKET | RESULT | CURSOR, PAGE, true, listing_hear_page},
 };
 

@@ -27,17 +27,19 @@ enum peer_notice_kind {
     PEER_NOTICE_LIST,     /* LOCKS: which names are held or waited for at the receiver? Answered with PAGE */
     PEER_NOTICE_WAITERS,  /* WAITERS: who waits at the receiver? Answered with PAGE */
     PEER_NOTICE_ASK_BACK, /* ASKBACK: the receiver is to ask its clients that hold the name; answered with PAGE */
-    PEER_NOTICE_PAGE,     /* the sender's part of the answer to LIST, WAITERS or ASK_BACK */
+    PEER_NOTICE_FORCE, /* an operator at the sender forces a hold that the sender does not keep; answered with ANSWER */
+    PEER_NOTICE_FORCED, /* the sender keeps a hold that an operator has forced */
+    PEER_NOTICE_PAGE,   /* the sender's part of the answer to LIST, WAITERS or ASK_BACK */
     PEER_NOTICE_KINDS
 };
 
 #define PEER_NOTICE_NUMBERS 16u                   /* that a notice can carry */
-#define PEER_NOTICE_TEXTS 3u                      /* that a notice can carry */
+#define PEER_NOTICE_TEXTS 5u                      /* that a notice can carry */
 #define PEER_NOTICE_PAGE_BYTES ((size_t)32 << 10) /* of the longest text: a page of an answer */
 
 /* Room for the body of any notice: the numbers, the lengths of the texts, their bytes. */
 struct peer_notice_body {
-    uint64_t words[PEER_NOTICE_NUMBERS + (PEER_NOTICE_PAGE_BYTES + CV_CLIENT_NAME_BYTES + CV_VALUE_BYTES) / 8 + 4];
+    uint64_t words[PEER_NOTICE_NUMBERS + (PEER_NOTICE_PAGE_BYTES + 4 * CV_VALUE_BYTES) / 8 + 4];
 };
 
 /*
@@ -67,6 +69,8 @@ struct peer_notice {
     struct cv_text client; /* the name that a client has given itself */
     struct cv_text value;  /* that a leader publishes */
     struct cv_text page;   /* items: service/listed.h */
+    struct cv_text admin;  /* the operator's identity */
+    struct cv_text reason; /* the operator's reason */
 };
 
 /* The notice as the member carries it, with its body. */

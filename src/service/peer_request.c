@@ -5,20 +5,27 @@
 
 #include "live/net/stream.h"
 #include "service/commands.h"
+#include "service/force.h"
 #include "service/session.h"
 #include "service/ttl_promise.h"
 
 #define AGAIN_US 250000u /* a member that is asked may be unable to say at the moment */
 #define ATTEMPT_BITS 16u
+#define HELD_ANEW (-2) /* instead of -1: there is no such hold, but another one of that name */
 
 static uint64_t ticket_of(const struct peer_request *request)
 {
     return request->number << ATTEMPT_BITS | (request->attempt & ((1u << ATTEMPT_BITS) - 1));
 }
 
-void peer_request_answer(struct session *session, bool renews, int64_t value)
+void peer_request_answer(struct session *session, const struct peer_request_order *order, int64_t value)
 {
-    if (!renews)
+    if (order->reason && value < 0)
+        cv_resp_error(&session->out, "NOTHELD fence %llu: %s", (unsigned long long)order->fence,
+                      value == HELD_ANEW ? "the name is held under another fence" : "nobody holds the name");
+    else if (order->reason)
+        cv_resp_status(&session->out, "OK");
+    else if (!order->renews)
         cv_resp_integer(&session->out, value > 0);
     else if (value < 0)
         cv_resp_nil(&session->out);
@@ -48,6 +55,7 @@ void peer_request_drop(struct session *session)
         request->next->previous = request->previous;
     cv_alarm_cancel(service->alarms, &request->alarm);
     free(request->name);
+    cv_drop_text(&request->order.reason);
     *request = (struct peer_request){.alarm.ring = peer_request_retry};
 }
 
@@ -59,9 +67,35 @@ static bool can_say(const struct cv_service *service, const struct lock_hold *ho
     return !hold->ttl_ms || cv_member_serves(service->member);
 }
 
-static int64_t carry_out(struct lock_hold *hold, bool renews)
+static int64_t carry_out(struct lock_hold *hold, const struct peer_request_order *order, struct cv_text admin)
 {
-    return renews ? command_renew(hold) : command_end(hold);
+    if (!order->reason)
+        return order->renews ? command_renew(hold) : command_end(hold);
+    force_hold(hold, admin, cv_kept(order->reason));
+    return 1;
+}
+
+/* A client of this node ends, renews or forces a hold that this node keeps. */
+static int64_t obey(struct session *session, struct lock_hold *hold, const struct peer_request_order *order)
+{
+    if (order->renews)
+        session_adopt(session, hold);
+    return carry_out(hold, order, cv_text(session->identity));
+}
+
+/* An operator need not show the secret, but cannot force what its client has not been told of. */
+static bool authorizes(const struct lock_hold *hold, const struct session *session,
+                       const struct peer_request_order *order)
+{
+    return order->reason ? !hold->confirming : hold_authorizes(hold, session, order->digest);
+}
+
+/* Does a client of this node hold the name, under whichever fence? */
+static bool is_held(const struct cv_service *service, struct cv_text name)
+{
+    const struct lock *lock = lock_find(service, CV_SUBJECT_LOCK, name);
+    const struct lock *lead = lock_find(service, CV_SUBJECT_LEADER, name);
+    return (lock && lock->holds) || (lead && lead->holds);
 }
 
 /* If the hold was this session's before another member came to keep it, this node shows the secret for it. */
@@ -89,7 +123,7 @@ static void nobody_knows(struct session *session)
 
 static void conclude(struct session *session, int64_t value)
 {
-    const struct peer_request_order order = session->request.order;
+    struct peer_request_order order = session->request.order;
     if (value < 0 && session->request.unasked)
         return; /* it waits until all members can be asked, perhaps in a new view */
     if (value < 0 && order.renews && order.ttl_ms && ttl_promise_in_grace(session->service)) {
@@ -100,8 +134,11 @@ static void conclude(struct session *session, int64_t value)
         nobody_knows(session);
         return;
     }
+    value = value < 0 && session->request.held_anew ? HELD_ANEW : value;
+    cv_share_text(order.reason);
     peer_request_drop(session);
-    peer_request_answer(session, order.renews, value);
+    peer_request_answer(session, &order, value);
+    cv_drop_text(&order.reason);
 }
 
 /* Asks all other members of the view, if there are any. */
@@ -111,13 +148,17 @@ static void ask(struct session *session)
     struct peer_request *request = &session->request;
     const struct peer_request_order *order = &request->order;
     request->attempt++;
-    const struct peer_notice question = {.kind = order->renews ? PEER_NOTICE_RENEW : PEER_NOTICE_UNLOCK,
+    const struct peer_notice question = {.kind = order->reason   ? PEER_NOTICE_FORCE
+                                                 : order->renews ? PEER_NOTICE_RENEW
+                                                                 : PEER_NOTICE_UNLOCK,
                                          .subject = CV_SUBJECT_LOCK,
                                          .name = name_of(request),
                                          .fence = order->fence,
                                          .ticket = ticket_of(request),
                                          .hold_kinds = order->kinds,
-                                         .digest = {order->digest[0], order->digest[1]}};
+                                         .digest = {order->digest[0], order->digest[1]},
+                                         .admin = cv_text(session->identity),
+                                         .reason = cv_kept(order->reason)};
     request->unanswered |= request->awaited != 0 && !order->renews; /* that member may have ended it */
     request->awaited = peer_notice_send(service, CV_NOBODY, &question);
     request->unasked = (service->host->view.members & ~cv_set_of(service->host->roster->me)) != request->awaited;
@@ -131,22 +172,25 @@ static void try(struct session *session)
     struct cv_service *service = session->service;
     struct peer_request *request = &session->request;
     show_own_secret(session, name_of(request), &request->order);
-    const struct peer_request_order order = request->order;
+    struct peer_request_order order = request->order;
     struct lock_hold *hold = command_find(service, name_of(request), order.fence, order.kinds);
     const uint64_t now = service->host->calls.now();
     cv_alarm_set(service->alarms, &request->alarm,
                  now + AGAIN_US < request->until_us ? now + AGAIN_US : request->until_us);
-    if (hold && !hold_authorizes(hold, session, order.digest)) {
+    if (hold && !authorizes(hold, session, &order)) {
         peer_request_drop(session);
         cv_resp_error(&session->out,
                       "NOPERM fence %llu was not given to this connection: expected SECRET and its secret",
                       (unsigned long long)order.fence);
         cv_stream_mark(&session->stream);
     } else if (hold && can_say(service, hold)) {
-        const int64_t value = carry_out(hold, order.renews);
+        const int64_t value = obey(session, hold, &order);
+        cv_share_text(order.reason);
         peer_request_drop(session);
-        peer_request_answer(session, order.renews, value);
+        peer_request_answer(session, &order, value);
+        cv_drop_text(&order.reason);
     } else if (!hold && cv_member_serves(service->member)) {
+        request->held_anew |= order.reason && is_held(service, name_of(request));
         ask(session);
     }
 }
@@ -156,8 +200,8 @@ void peer_request_run(struct session *session, struct cv_text name, const struct
     struct cv_service *service = session->service;
     struct peer_request *request = &session->request;
     struct lock_hold *hold = command_find(service, name, order->fence, order->kinds);
-    if (hold && hold_authorizes(hold, session, order->digest) && can_say(service, hold)) {
-        peer_request_answer(session, order->renews, carry_out(hold, order->renews));
+    if (hold && authorizes(hold, session, order) && can_say(service, hold)) {
+        peer_request_answer(session, order, obey(session, hold, order));
         return; /* the usual case */
     }
     request->name = malloc(name.length + 1);
@@ -168,6 +212,7 @@ void peer_request_run(struct session *session, struct cv_text name, const struct
     memcpy(request->name, name.start, name.length);
     request->name_length = name.length;
     request->order = *order;
+    cv_share_text(order->reason);
     request->number = ++service->tickets;
     request->until_us = service->host->calls.now() + service->member->peers.most_us;
     struct peer_request **list = list_of(service, request->number);
@@ -214,6 +259,7 @@ void peer_request_hear_answer(struct cv_service *service, const struct peer_noti
         request = request->next;
     if (!request || (!yes && (ticket_of(request) != notice->ticket || !cv_set_has(request->awaited, notice->from))))
         return;
+    request->held_anew |= (int64_t)notice->result == HELD_ANEW;
     request->awaited &= ~cv_set_of(notice->from);
     if (yes)
         request->awaited = 0;
@@ -221,14 +267,26 @@ void peer_request_hear_answer(struct cv_service *service, const struct peer_noti
         conclude(session_of(request), (int64_t)notice->result);
 }
 
+static int64_t miss(const struct cv_service *service, const struct peer_notice *notice)
+{
+    return notice->kind == PEER_NOTICE_FORCE && is_held(service, notice->name) ? HELD_ANEW : -1;
+}
+
 /* A node that cannot say does not answer, and is asked again. */
 void peer_request_hear_question(struct cv_service *service, const struct peer_notice *notice)
 {
     struct lock_hold *hold = command_find(service, notice->name, notice->fence, notice->hold_kinds);
-    const bool obeys = hold && hold_authorizes(hold, NULL, notice->digest);
-    if (!cv_member_serves(service->member) || (obeys && hold->confirming))
+    const bool forces = notice->kind == PEER_NOTICE_FORCE;
+    struct peer_request_order order = {.renews = notice->kind == PEER_NOTICE_RENEW,
+                                       .digest = {notice->digest[0], notice->digest[1]},
+                                       .reason = forces ? cv_keep_text(notice->reason) : NULL};
+    const bool obeys = hold && (!forces || order.reason) && authorizes(hold, NULL, &order);
+    if (!cv_member_serves(service->member) || (obeys && hold->confirming) || (forces && !order.reason)) {
+        cv_drop_text(&order.reason);
         return;
-    const int64_t result = obeys ? carry_out(hold, notice->kind == PEER_NOTICE_RENEW) : -1;
+    }
+    const int64_t result = obeys ? carry_out(hold, &order, notice->admin) : miss(service, notice);
+    cv_drop_text(&order.reason);
     peer_notice_send(service, notice->from,
                      &(struct peer_notice){.kind = PEER_NOTICE_ANSWER,
                                            .subject = CV_SUBJECT_LOCK,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* UNLOCK, RENEW and RESIGN by fence: of holds that this node keeps, or that another member does. */
+/* UNLOCK, RENEW, RESIGN and FORCE by fence: of holds that this node keeps, or that another member does. */
 #ifndef CONCLAVE_SERVICE_PEER_REQUEST_H
 #define CONCLAVE_SERVICE_PEER_REQUEST_H
 
+#include "core/kept_text.h"
 #include "service/peer_notice.h"
 
 #define PEER_REQUEST_LISTS 1024u
@@ -20,6 +21,7 @@ struct peer_request_order {
     uint64_t ttl_ms;    /* not 0: with a secret, RENEW claims a hold that everybody has forgotten */
     bool shared;
     bool renews;
+    struct cv_kept_text *reason; /* FORCE: an operator's reason; NULL: it is another command */
 };
 
 /*
@@ -40,12 +42,13 @@ struct peer_request {
     uint64_t until_us; /* then it gives up */
     cv_set awaited;    /* members that have yet to answer */
     bool unasked;      /* a member that may know cannot be asked now */
+    bool held_anew;    /* FORCE: the name is held, but not under that fence */
     bool unanswered;   /* a member that was asked to end the hold has not answered, and never will */
 };
 
 void peer_request_run(struct session *session, struct cv_text name, const struct peer_request_order *order);
 /* Tells the client what has become of it. */
-void peer_request_answer(struct session *session, bool renews, int64_t value);
+void peer_request_answer(struct session *session, const struct peer_request_order *order, int64_t value);
 /* Asks again, or gives up. */
 void peer_request_retry(struct cv_alarm *alarm);
 /* This node can say again what it could not, or others can be asked. */

@@ -65,6 +65,7 @@ struct cv_service {
     struct listing_part *discarded; /* parts of answers that are not wanted any more */
     struct cv_chore discard_chore;  /* frees them */
 
+    uint64_t loss_logged_ms; /* when a loss was written down last, by cv_loop_coarse_ms() */
     struct grant_statistics statistics;
     uint64_t commands;
     uint64_t observing;          /* names that clients observe, each as often as it is observed */

@@ -13,13 +13,12 @@
 #include "live/process/event_log.h"
 #include "live/settings/settings_security.h"
 #include "service/commands.h"
-#include "service/info.h"
 #include "service/listing.h"
+#include "service/observers.h"
 #include "service/places.h"
 
 #define ALARMS_EACH 5u /* its wait, its request, its time at the door and in a reserved place, its half command */
 #define HOLDS_EACH_TIME 64u
-#define NEWS_BYTES 2048u /* of what an observer is told, at most */
 
 static struct session *session_of(struct cv_stream *stream)
 {
@@ -187,7 +186,7 @@ static void flush(struct cv_stream *stream)
     }
 }
 
-void session_take(struct session *session, struct lock_hold *hold)
+static void add_hold(struct session *session, struct lock_hold *hold)
 {
     hold->more = session->holds;
     hold->less = NULL;
@@ -195,7 +194,23 @@ void session_take(struct session *session, struct lock_hold *hold)
         session->holds->less = hold;
     session->holds = hold;
     session->holding++;
+}
+
+void session_take(struct session *session, struct lock_hold *hold)
+{
+    add_hold(session, hold);
     session->granting = hold;
+}
+
+/* A session that hears no pushes would have to be closed to be told of a loss, so it stays as it is. */
+void session_adopt(struct session *session, struct lock_hold *hold)
+{
+    if (hold->session || hold->forced || !hold->ttl_ms || session->out.protocol < 3 ||
+        session->holding >= session->service->limits->held_each)
+        return;
+    cv_drop_text(&hold->client);
+    hold->session = session;
+    add_hold(session, hold);
 }
 
 /* Tells how long the hold surely lasts, counted from when LOCK came, and so from when it was sent. */
@@ -228,7 +243,7 @@ void session_granted(struct lock_hold *hold)
         cv_member_record_grant(session->service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
                                CV_GRANT_BEGINS, hold->ttl_ms);
     if (wait->claimed)
-        peer_request_answer(session, true, command_renew(hold));
+        peer_request_answer(session, &(struct peer_request_order){.renews = true}, command_renew(hold));
     else if (wait->deadline)
         tell_deadline(session, hold);
     else
@@ -256,7 +271,8 @@ void session_hand_over(struct lock_hold *hold)
     session->proofs = proof;
 }
 
-void session_lost(struct lock_hold *hold)
+/* Tells the client of a hold that it is lost; `reason` starts at NULL: nobody wanted that. */
+static void tell_loss(struct lock_hold *hold, struct cv_text reason)
 {
     struct session *session = hold->session;
     hold->lock->service->statistics.losses++;
@@ -267,11 +283,24 @@ void session_lost(struct lock_hold *hold)
         cv_stream_close(&session->stream); /* RESP2 has no other way to tell it */
         return;
     }
-    cv_resp_push(&session->out, 3);
+    cv_resp_push(&session->out, reason.start ? 4 : 3);
     cv_resp_word(&session->out, "lost");
     cv_resp_bulk(&session->out, cv_instance_name(hold->lock->instance));
     cv_resp_integer(&session->out, (int64_t)hold->fence);
+    if (reason.start)
+        cv_resp_bulk(&session->out, reason);
     cv_stream_mark(&session->stream);
+}
+
+void session_lost(struct lock_hold *hold)
+{
+    if (!hold->forced) /* then it has been told */
+        tell_loss(hold, (struct cv_text){NULL, 0});
+}
+
+void session_forced(struct lock_hold *hold, struct cv_text reason)
+{
+    tell_loss(hold, reason);
 }
 
 void session_drop_hold(struct lock_hold *hold)
@@ -290,56 +319,6 @@ void session_drop_hold(struct lock_hold *hold)
         hold->more->less = hold->less;
     hold->session->holding--;
     hold->session = NULL;
-}
-
-static void write_news(struct cv_resp_writer *out, const struct lock *lock)
-{
-    cv_resp_push(out, lock->leader.value ? 5 : 4);
-    cv_resp_word(out, "leader");
-    cv_resp_bulk(out, cv_instance_name(lock->instance));
-    if (lock->leader.leads)
-        info_write_session(out, lock->leader.id, lock->leader.session);
-    else
-        cv_resp_nil(out);
-    cv_resp_integer(out, (int64_t)lock->leader.fence);
-    if (lock->leader.value)
-        cv_resp_bulk(out, cv_kept(lock->leader.value));
-}
-
-/* There may be ten thousand observers, so the push is written once for each protocol. */
-void session_tell_observers(const struct lock *lock)
-{
-    struct cv_resp_writer news[2];
-    for (uint32_t i = 0; i < 2 && lock->observers; i++) {
-        cv_resp_begin(&news[i], NEWS_BYTES);
-        news[i].protocol = 2 + i;
-        write_news(&news[i], lock);
-    }
-    for (const struct observer *observer = lock->observers; observer; observer = observer->next) {
-        struct session *session = observer->session;
-        const struct cv_resp_writer *its = &news[session->out.protocol > 2];
-        if (session->stream.closing)
-            continue;
-        if (session->out.length > SESSION_HIGH_WATER || its->full) {
-            session->service->dropped_observers++; /* it has not read for long, and must learn that it missed some */
-            cv_stream_close(&session->stream);
-            continue;
-        }
-        cv_resp_append(&session->out, (struct cv_text){its->bytes, its->length});
-        cv_stream_mark(&session->stream);
-    }
-    for (uint32_t i = 0; i < 2 && lock->observers; i++)
-        cv_resp_end(&news[i]);
-}
-
-void session_unobserve(struct observer *observer)
-{
-    *(observer->previous ? &observer->previous->next : &observer->lock->observers) = observer->next;
-    if (observer->next)
-        observer->next->previous = observer->previous;
-    observer->session->observing--;
-    observer->session->service->observing--;
-    free(observer);
 }
 
 void session_refuse(struct waiter *wait, const char *why)
@@ -419,7 +398,7 @@ static void let_go(struct session *session)
     }
     for (struct observer *observer = session->observers, *more; observer; observer = more) {
         more = observer->more;
-        session_unobserve(observer);
+        observers_drop(observer);
     }
     session->observers = NULL;
 }

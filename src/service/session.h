@@ -63,12 +63,16 @@ bool session_become(struct session *session, const char *identity);
 
 /* The session has a hold; its client is told now or later. */
 void session_take(struct session *session, struct lock_hold *hold);
+/* The client of a hold without a session has come back by this one, and can be told things again. */
+void session_adopt(struct session *session, struct lock_hold *hold);
 /* Its client is told. */
 void session_granted(struct lock_hold *hold);
 /* Another member keeps the hold now. */
 void session_hand_over(struct lock_hold *hold);
 /* The hold is lost; its client is told. */
 void session_lost(struct lock_hold *hold);
+/* An operator has ended the hold; its client is told. */
+void session_forced(struct lock_hold *hold, struct cv_text reason);
 /* The hold is over: it leaves its session's list. */
 void session_drop_hold(struct lock_hold *hold);
 
@@ -77,9 +81,5 @@ void session_timed_out(struct waiter *wait);
 /* It does not wait any more: there is nothing to wait for. */
 void session_refuse(struct waiter *wait, const char *why);
 void session_no_memory(struct waiter *wait);
-
-/* Tells all observers who leads now. */
-void session_tell_observers(const struct lock *lock);
-void session_unobserve(struct observer *observer);
 
 #endif

@@ -40,6 +40,7 @@ bool ttl_promise_make(struct lock_hold *hold)
                                        .origin = hold->origin,
                                        .client = hold_client(hold),
                                        .value = hold->value,
+                                       .forced = hold->forced,
                                        .keeper = me};
     if (!cv_promise_put(&lock->instance->promises, &promise))
         return false;
@@ -77,6 +78,15 @@ void ttl_promise_end(const struct lock_hold *hold)
     forget(lock, hold->fence);
     if (cv_host_ready(lock->service->host))
         lock_tell(lock, CV_NOBODY, (struct peer_notice){.kind = PEER_NOTICE_OVER, .fence = hold->fence});
+}
+
+void ttl_promise_forced(const struct lock_hold *hold)
+{
+    struct cv_promise *promise = ttl_promise_find(hold->lock, hold->fence);
+    if (promise)
+        promise->forced = true;
+    if (cv_host_ready(hold->lock->service->host))
+        lock_tell(hold->lock, CV_NOBODY, (struct peer_notice){.kind = PEER_NOTICE_FORCED, .fence = hold->fence});
 }
 
 /* ---- what others say ---- */

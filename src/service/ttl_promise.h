@@ -16,6 +16,8 @@ struct lock;
 
 /* Tells the others of a hold with a time to live; its client is told once enough of them know. False: no memory. */
 bool ttl_promise_make(struct lock_hold *hold);
+/* The hold may not be renewed any more, whichever member keeps it. */
+void ttl_promise_forced(const struct lock_hold *hold);
 /* The hold has ended. */
 void ttl_promise_end(const struct lock_hold *hold);
 /* The promise of that fence as this view knows it, or NULL. */

@@ -4,7 +4,7 @@
 import sys
 import time
 
-from harness import PATIENCE, Cluster, Node, Refused, main
+from harness import PATIENCE, Cluster, Gone, Node, Refused, main
 
 NAME = "alice@web:4242:make"
 SECRET = ("SECRET", "s")
@@ -187,6 +187,83 @@ def asking_back():
     cluster.check()
 
 
+def forcing():
+    """An operator ends a hold at any member. The holder is told, cannot renew, and nobody is let in before it has stopped."""
+    with Cluster(3, record=False) as cluster:
+        one, two, admin = cluster.client(1), cluster.client(2), cluster.client(3)
+        one.ask("CLIENT", "SETNAME", NAME)
+        assert refused(admin, "FORCE", "a", 5, "why") == "NOTHELD fence 5: nobody holds the name"
+        fence = one.ask("LOCK", "a", "TTL", 60000, *SECRET)
+        assert refused(admin, "FORCE", "a", fence + 1, "why") == f"NOTHELD fence {fence + 1}: the name is held under another fence"
+        assert refused(one, "FORCE", "a", fence + 1, "why").startswith("NOTHELD")
+        assert refused(admin, "FORCE", "a", fence, "").startswith("ERR reason of 0 bytes")
+        assert refused(admin, "FORCE", "a", fence, "x" * 257).startswith("ERR reason of 257 bytes")
+        assert refused(admin, "FORCE", "a", "x", "why").startswith("ERR fence 'x'")
+        two.say("LOCK", "a")
+        until(lambda: admin.ask("WAITERS", "a"), "node 2 waits")
+        assert admin.ask("FORCE", "a", fence, "it\nhangs") == "OK"
+        assert one.push() == ["lost", "a", fence, "it\nhangs"]
+        assert one.ask("RENEW", "a", fence) is None and admin.ask("RENEW", "a", fence, *SECRET) is None, "nobody renews it"
+        held, = [it for it in admin.ask("LOCKS", "a") if it["holder"]]
+        assert held["forced"] == 1 and held["fence"] == fence, "the holder has not stopped, and nobody else is let in"
+        assert len(admin.ask("WAITERS", "a")) == 1
+        assert admin.ask("FORCE", "a", fence, "again") == "OK" and not one.pushes
+        assert one.ask("UNLOCK", "a", fence) == 1
+        later = two.hear()
+        assert later > fence
+        # Without a time to live the node's lease decides. A RESP2 connection is closed.
+        old = cluster.client(1, protocol=2)
+        fence = old.ask("CAMPAIGN", "boss", "VALUE", "old:1")
+        left = old.ask("RENEW", "boss", fence)
+        begun = time.monotonic()
+        one.say("CAMPAIGN", "boss")
+        assert admin.ask("FORCE", "boss", fence, "too old") == "OK"
+        try:
+            raise AssertionError(f"a RESP2 connection should be over: {old.hear()}")
+        except (Gone, ConnectionError):
+            pass
+        assert one.hear() > fence
+        assert time.monotonic() - begun >= left / 1000 * 0.9 - 0.02, "not before the lease that it was told of is over"
+        for client in (one, two, admin, old):
+            client.close()
+    lines = [line for line in cluster.problems.splitlines() if "event=forced" in line]
+    assert len(lines) == 3, cluster.problems
+    assert f"fence={held['fence']}" in lines[0] and f"client={NAME}" in lines[0] and "admin=local" in lines[0], lines
+    assert "hangs" in lines[0] and "x0a" in lines[0] and 'reason="too old"' in lines[2], lines
+    cluster.check()
+
+
+def forced_for_good():
+    """A new view does not undo it: the member that keeps the hold then knows."""
+    with Cluster(3, record=False) as cluster:
+        holder, admin = cluster.client(3), cluster.client(1)
+        fence = holder.ask("LOCK", "a", "TTL", 1500, *SECRET)
+        assert admin.ask("FORCE", "a", fence, "it hangs") == "OK"
+        epoch = admin.ask("VIEW")["epoch"]
+        cluster.kill(3)
+        until(lambda: admin.ask("VIEW")["epoch"] > epoch and admin.ask("VIEW")["coordinator"], "another view")
+        assert admin.ask("RENEW", "a", fence, *SECRET) is None, "whoever keeps it"
+        assert admin.ask("LOCK", "a") > fence
+        holder.close()
+        admin.close()
+
+
+def forced_alone():
+    """A node without leases: the holder has a second to stop."""
+    with Node() as node:
+        holder, admin, waiter = (node.client() for _ in range(3))
+        fence = holder.ask("LOCK", "a")
+        waiter.say("LOCK", "a")
+        until(lambda: admin.ask("WAITERS", "a"), "it waits")
+        begun = time.monotonic()
+        node.expected = "event=forced"
+        assert admin.ask("FORCE", "a", fence, "it hangs") == "OK" and holder.push()[3] == "it hangs"
+        assert waiter.hear() > fence and time.monotonic() - begun >= 0.9
+        assert not holder.pushes and holder.ask("UNLOCK", "a", fence) == 0
+        for client in (holder, admin, waiter):
+            client.close()
+
+
 HOSTILE = [b"", b"host:1", b"a\r\n+OK\r\n", b"\x1b[2J\x1b]0;owned\x07", b"\xff\xfe\0", b'"}]}\\', "\u202e\u00e9".encode(), b"v" * 1024]
 
 
@@ -244,7 +321,8 @@ def values_live_on():
         watcher.close()
 
 
-TESTS = [names_of_clients, listed_everywhere, waiters_in_order, a_member_that_dies, asking_back, values, values_live_on]
+TESTS = [names_of_clients, listed_everywhere, waiters_in_order, a_member_that_dies, asking_back, forcing, forced_for_good, forced_alone,
+         values, values_live_on]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS))

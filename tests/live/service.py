@@ -178,7 +178,7 @@ def facts():
         lock, = client.ask("LOCKS")
         assert 0 <= lock.pop("held_ms") < 10000
         assert lock == {"name": "a", "kind": "lock", "algorithm": "central", "holder": lock["holder"], "fence": fence,
-                        "waiters": 0, "shared": 0, "client": None, "node": 7, "asked_back_ms": -1}
+                        "waiters": 0, "shared": 0, "client": None, "node": 7, "asked_back_ms": -1, "forced": 0}
         assert client.ask("LOCKS", "b*") == []
         info = client.ask("INFO")
         for section in ("Server", "Clients", "Peers", "Locks", "Messages", "Detector"):

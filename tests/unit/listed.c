@@ -22,6 +22,7 @@ static struct listed sample(void)
                            .shared = 8,
                            .priority = (uint64_t)-9,
                            .asked_back = 10,
+                           .forced = 1,
                            .name = {"a name \xff", 8},
                            .client = cv_text("alice@web:12:make"),
                            .algorithm = cv_text("central")};
@@ -84,7 +85,7 @@ static void test_forged(void **state)
     const struct listed sent = sample();
     const uint16_t length = CV_NAME_BYTES + 1;
     listed_pack(bytes, &sent);
-    memcpy(bytes + 80, &length, sizeof length);
+    memcpy(bytes + 88, &length, sizeof length);
     struct cv_text page = {bytes, sizeof bytes};
     struct listed heard;
     assert_false(listed_unpack(&page, &heard));

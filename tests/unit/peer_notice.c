@@ -19,7 +19,8 @@ static const enum cv_subject subject_of[PEER_NOTICE_KINDS] = {
     [PEER_NOTICE_PROMISE] = CV_SUBJECT_LOCK,    [PEER_NOTICE_PROMISED] = CV_SUBJECT_LOCK,
     [PEER_NOTICE_OVER] = CV_SUBJECT_LOCK,       [PEER_NOTICE_LIST] = CV_SUBJECT_LOCK,
     [PEER_NOTICE_WAITERS] = CV_SUBJECT_LOCK,    [PEER_NOTICE_ASK_BACK] = CV_SUBJECT_LOCK,
-    [PEER_NOTICE_PAGE] = CV_SUBJECT_LOCK,
+    [PEER_NOTICE_PAGE] = CV_SUBJECT_LOCK,       [PEER_NOTICE_FORCE] = CV_SUBJECT_LOCK,
+    [PEER_NOTICE_FORCED] = CV_SUBJECT_LOCK,
 };
 
 /* All numbers differ, so that a mix-up shows. */
@@ -45,7 +46,9 @@ static struct peer_notice sample(enum peer_notice_kind kind)
                                 .cursor = 14,
                                 .client = cv_text("alice@web:12:make"),
                                 .value = {"any\0bytes", 9},
-                                .page = cv_text("")};
+                                .page = cv_text(""),
+                                .admin = cv_text("operator"),
+                                .reason = cv_text("it hangs\n")};
 }
 
 static bool same(const struct peer_notice *sent, const struct peer_notice *heard)

@@ -39,6 +39,8 @@ static const struct {
     [CV_LOG_EXPOSED] = {"exposed", CV_LOG_WARNING},
     [CV_LOG_RELOADED] = {"reloaded", CV_LOG_INFO},
     [CV_LOG_NOT_RELOADED] = {"not-reloaded", CV_LOG_ERROR},
+    [CV_LOG_FORCED] = {"forced", CV_LOG_WARNING},
+    [CV_LOG_HOLD_LOST] = {"hold-lost", CV_LOG_INFO},
     [CV_LOG_LIMITED] = {"limited", CV_LOG_WARNING},
     [CV_LOG_STALLED] = {"stalled", CV_LOG_INFO},
     [CV_LOG_PRIORITY] = {"priority", CV_LOG_WARNING},
@@ -205,7 +207,8 @@ static bool may_write(enum cv_log_event event)
     if (event_log.free_us[event] < now)
         event_log.free_us[event] = now;
     const bool used_up = event_log.free_us[event] - now > (uint64_t)(CV_LOG_BURST - 1) * CV_LOG_INTERVAL_US;
-    if (used_up || poll(&reader, 1, 0) != 1 || !(reader.revents & POLLOUT)) {
+    const bool counts = event != CV_LOG_FORCED; /* only operators do that, and all of it is written down */
+    if ((used_up && counts) || poll(&reader, 1, 0) != 1 || !(reader.revents & POLLOUT)) {
         event_log.left_out[event]++;
         return false;
     }

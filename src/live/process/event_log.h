@@ -52,6 +52,8 @@ enum cv_log_event {
     CV_LOG_TERMS,         /* the group's terms override the file's */
     CV_LOG_LIMITED,       /* the system allows less than the settings do */
     CV_LOG_PLUGIN_FAILED, /* a plugin crashed, and the node ends */
+    CV_LOG_FORCED,        /* an operator has ended somebody's hold */
+    CV_LOG_HOLD_LOST,     /* a time to live has run out, and its client has lost what it held */
     CV_LOG_EVENTS
 };
 
