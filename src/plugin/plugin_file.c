@@ -117,7 +117,11 @@ static int walk_to(struct walk *walk, const char *path, struct cv_complaint *com
         }
         walk->place[length++] = '/';
         memcpy(walk->place + length, step, strlen(step) + 1);
-        if (lstat(walk->place, &info) || (S_ISLNK(info.st_mode) && !follow(walk)))
+        if (lstat(walk->place, &info))
+            return fail(path, complaint);
+        if (S_ISLNK(info.st_mode) && !is_ours(&info))
+            return complain_of(path, walk->place, &info, complaint);
+        if (S_ISLNK(info.st_mode) && !follow(walk))
             return fail(path, complaint);
     }
     return 0;

@@ -144,6 +144,9 @@ def untrusted_files():
         (files.path / "open").chmod(0o755)
         with Cluster(1, "--algorithm", str(files.path / "link.so"), record=False) as cluster:
             enter(cluster, 1, "x", 1)
+        if os.geteuid() == 0:
+            os.lchown(files.path / "link.so", 12345, 12345)
+            refuse("lock *", files.path / "link.so", "belongs to user 12345; expected root")
         (files.path / "loop.so").symlink_to("loop.so")
         refuse("lock *", files.path / "loop.so", "Too many levels")
         os.mkfifo(files.path / "fifo.so")
