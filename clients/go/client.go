@@ -161,7 +161,7 @@ func (c *Client) Campaign(ctx context.Context, name string, candidate Candidate)
 	return c.acquire(ctx, w)
 }
 
-// Execute asks any command that does not wait. A reply is a string, an int64, a []any (also for a map), or nil.
+// Execute asks any command that does not wait. A reply is a string, an int64, a []any, a map[string]any, or nil.
 func (c *Client) Execute(ctx context.Context, words ...string) (any, error) {
 	var failure error
 	for attempt := 0; attempt <= len(c.servers); attempt++ {

@@ -26,7 +26,7 @@ func encode(words []string) []byte {
 	return append(bytes, "\r\n"...)
 }
 
-// decode reads the next reply. An error that the server tells is a value. A map is a list of keys and values.
+// decode reads the next reply. An error that the server tells is a value.
 func decode(reader *bufio.Reader) (kind byte, value any, err error) {
 	text, err := reader.ReadString('\n')
 	if err != nil {
@@ -66,7 +66,8 @@ func decode(reader *bufio.Reader) (kind byte, value any, err error) {
 		return kind, string(bytes[:number]), nil
 	}
 	if kind == '%' {
-		number *= 2
+		value, err = decodeMap(reader, number)
+		return kind, value, err
 	}
 	items := []any{}
 	for ; number > 0; number-- {
@@ -77,6 +78,20 @@ func decode(reader *bufio.Reader) (kind byte, value any, err error) {
 		items = append(items, item)
 	}
 	return kind, items, nil
+}
+
+func decodeMap(reader *bufio.Reader, pairs int64) (map[string]any, error) {
+	items := map[string]any{}
+	for ; pairs > 0; pairs-- {
+		_, key, err := decode(reader)
+		if err != nil {
+			return nil, err
+		}
+		if _, items[fmt.Sprint(key)], err = decode(reader); err != nil {
+			return nil, err
+		}
+	}
+	return items, nil
 }
 
 // ---- connections ----

@@ -295,7 +295,7 @@ static void follow(json_t *step)
     if (is(step, "open")) {
         free(servers);
         servers = strdup(json_string_value(json_object_get(json_object_get(step, "options"), "servers")));
-        answer(step, 0, NULL, json_pack("{s:[]}", "cannot"));
+        answer(step, 0, NULL, json_pack("{s:[s, s]}", "cannot", "value", "askback"));
     } else if (is(step, "close")) {
         close_all(step);
     } else if (is(step, "cancel")) {

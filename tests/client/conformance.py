@@ -52,7 +52,7 @@ class Actor:
         self.verbose = verbose
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.answers, self.events = {}, queue.Queue()
-        self.news, self.lost = {}, {}
+        self.news, self.lost, self.asked = {}, {}, {}
         self.cannot = set()
         self.count = 0
         self.changed = threading.Condition()
@@ -66,8 +66,8 @@ class Actor:
             with self.changed:
                 if "id" in told:
                     self.answers[told["id"]] = told
-                elif told["event"] == "lost":
-                    self.lost[told["hold"]] = told["at"]
+                elif told["event"] in ("lost", "askback"):
+                    (self.lost if told["event"] == "lost" else self.asked)[told["hold"]] = told["at"]
                 else:
                     self.news.setdefault(told["watch"], []).append(told)
                 self.changed.notify_all()
@@ -150,8 +150,10 @@ class Player:
     def lacking(self, text):
         """Skipped, if the script has something that this client cannot do."""
         cannot = set.union(*(actor.cannot for actor in self.actors.values()))
-        verbs = {words[1] for words in map(str.split, text.splitlines()) if len(words) > 1 and words[0] in self.actors}
-        return Skipped(", ".join(sorted(verbs & cannot))) if verbs & cannot else None
+        lines = [line.split() for line in text.splitlines()]
+        needed = {words[1] for words in lines if len(words) > 1 and words[0] in self.actors}
+        needed |= {word.split("=")[0] for words in lines for word in words if "=" in word}
+        return Skipped(", ".join(sorted(needed & cannot))) if needed & cannot else None
 
     def step(self, words):
         first, rest = words[0], words[1:]
@@ -167,6 +169,12 @@ class Player:
             self.act(self.actors[first], rest)
 
     def expect(self, left, relation, right):
+        if relation == "is":
+            owner, _, field = left.partition(".")
+            if self.results[owner][field] != right:
+                raise Differs(f"{left} is {self.results[owner][field]!r}")
+            return
+
         def value(word):
             owner, _, field = word.partition(".")
             if re.fullmatch(r"\d+", word):
@@ -190,8 +198,12 @@ class Player:
                 raise Differs("it was told to be lost")
         elif verb == "news":
             fence = 0 if rest[1] == "nobody" else self.results[rest[1]]["fence"]
+            value = next((word[len("value="):] for word in rest if word.startswith("value=")), None)
             actor.until(f"{rest[0]} does not tell of {rest[1]}, fence {fence}", lambda: next(
-                (told for told in actor.news.get(rest[0], []) if told["fence"] == fence), None))
+                (told for told in actor.news.get(rest[0], [])
+                 if told["fence"] == fence and value in (None, told.get("value"))), None))
+        elif verb == "askedback":
+            actor.until(f"nobody has told that {rest[0]} is asked for", lambda: actor.asked.get(rest[0]))
         elif verb == "open":
             actor.open()
         else:
@@ -199,7 +211,8 @@ class Player:
 
     def ask(self, actor, verb, rest):
         step = {"do": verb}
-        names = {"lock": ("hold", "name"), "campaign": ("hold", "name"), "observe": ("watch", "name"), "leader": ("name",)}
+        names = {"lock": ("hold", "name"), "campaign": ("hold", "name"), "observe": ("watch", "name"), "leader": ("name",),
+                 "askback": ("name",)}
         plain = [word for word in rest if not re.match(r"(->|&|\w+=)", word)]
         outcome = rest[rest.index("->") + 1] if "->" in rest else None
         for key, word in zip(names.get(verb, ("hold",)), plain):

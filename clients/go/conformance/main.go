@@ -126,6 +126,9 @@ func follow(s step) (map[string]any, error) {
 				tell(told)
 			}
 		}()
+	case "askback":
+		count, err := client.Execute(context.Background(), "ASKBACK", s.Name)
+		return map[string]any{"count": count}, err
 	case "close":
 		return nil, client.Close()
 	}

@@ -24,9 +24,10 @@ const verbs = {
   },
   async lock(step) {
     waits[step.hold] = new AbortController();
-    const { wait: waitMs, ttl: ttlMs, shared, priority } = step;
+    const { wait: waitMs, ttl: ttlMs, shared, priority, value } = step;
     const onLost = () => tell({ event: "lost", hold: step.hold });
-    const options = { waitMs, ttlMs, shared, priority, onLost, signal: waits[step.hold].signal };
+    const onAskback = (_, asker) => tell({ event: "askback", hold: step.hold, asker });
+    const options = { waitMs, ttlMs, shared, priority, value, onLost, onAskback, signal: waits[step.hold].signal };
     holds[step.hold] = await client[step.do](step.name, options);
     return { fence: holds[step.hold].fence };
   },
@@ -40,6 +41,7 @@ const verbs = {
       for await (const leader of client.observe(name)) tell({ event: "leader", watch, ...describe(leader) });
     })();
   },
+  askback: async ({ name }) => ({ count: await client.execute("ASKBACK", name) }),
   close: () => client.close(),
 };
 

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Broken, Connection, clock, readCredentials, readServers, within } from "./connection.js";
+import { Broken, Connection, clock, ownName, readCredentials, readServers, within } from "./connection.js";
 import { ConclaveError, Invalid, NoQuorum, NoServer, WaitTimeout } from "./errors.js";
 import { Hold } from "./hold.js";
 import { observe, readLeader } from "./observation.js";
@@ -28,6 +28,7 @@ export class Client {
     this.servers = readServers(given.servers);
     this.timeoutMs = given.timeoutMs ?? 2000;
     this.credentials = readCredentials(given);
+    this.name = given.name ?? ownName();
   }
 
   // ---- locks and leadership ----
@@ -38,9 +39,10 @@ export class Client {
   }
 
   async campaign(name, options = {}) {
-    const words = ["CAMPAIGN", name];
+    const value = options.value === undefined ? [] : ["VALUE", options.value];
+    const words = ["CAMPAIGN", name, ...value];
     if (options.priority) words.push("PRIORITY", options.priority);
-    return this.#acquire({ ...checked(name, options), words, kind: ["LEADER"], ending: "RESIGN" });
+    return this.#acquire({ ...checked(name, options), words, kind: ["LEADER", ...value], ending: "RESIGN" });
   }
 
   async withLock(name, options, body) {
@@ -125,7 +127,7 @@ export class Client {
     for (let i = 0; i < this.servers.length; i++) {
       try {
         const server = this.servers[this.#turn % this.servers.length];
-        return await Connection.open(server, this.credentials, patienceMs);
+        return await Connection.open(server, this, patienceMs);
       } catch (error) {
         failure = error;
         this.giveUp();
@@ -196,7 +198,7 @@ export class Client {
         if (late !== LATE) return late && [asked, ...late];
         if (left <= PROBE_MS) throw new Broken("no answer");
         // A server that lets a client wait may be right, or may hang. Does it still answer others?
-        (await Promise.race([Connection.open(connection.server, this.credentials, this.timeoutMs), aborted])).close();
+        (await Promise.race([Connection.open(connection.server, this, this.timeoutMs), aborted])).close();
       }
     } catch (error) {
       if (error instanceof ConclaveError && !(error instanceof NoServer)) {
@@ -230,7 +232,7 @@ async function lateAfter(ms, answer) {
   return sleep(ms, LATE, { signal: end.signal }).catch(() => answer);
 }
 
-function checked(name, { waitMs, ttlMs = 10000, signal, onLost } = {}) {
+function checked(name, { waitMs, ttlMs = 10000, signal, onLost, onAskback } = {}) {
   const length = typeof name === "string" ? Buffer.byteLength(name) : 0;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
   if (!length || length > 512 || /[\x00-\x1f\x7f]/.test(name))
@@ -238,5 +240,5 @@ function checked(name, { waitMs, ttlMs = 10000, signal, onLost } = {}) {
   for (const [key, value] of Object.entries({ waitMs, ttlMs }))
     if (value !== undefined && !(Number.isSafeInteger(value) && value >= 0))
       throw new Invalid(`${key} ${value}: expected whole milliseconds of 0 or more`);
-  return { name, waitMs, ttlMs, signal, onLost };
+  return { name, waitMs, ttlMs, signal, onLost, onAskback };
 }

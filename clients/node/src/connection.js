@@ -8,6 +8,7 @@ import { createHmac } from "node:crypto";
 import fs from "node:fs";
 import net from "node:net";
 import os from "node:os";
+import path from "node:path";
 import tls from "node:tls";
 
 import { Invalid, NoServer } from "./errors.js";
@@ -95,6 +96,12 @@ function byKey(path) {
   return { pskCallback: () => ({ psk, identity: `${name}.${number}` }), ca: [], checkServerIdentity: () => undefined };
 }
 
+/** What others see of this process. */
+export function ownName() {
+  const program = path.basename(process.argv[1] ?? "node");
+  return `${os.userInfo().username}@${os.hostname()}:${process.pid}:${program}`.replace(/[^!-~]/g, "_").slice(0, 128);
+}
+
 // ---- connections ----
 
 /** The connection ended before the answer came. */
@@ -119,17 +126,17 @@ export class Connection {
   }
 
   /** Says HELLO and waits for the answer: a process that hangs accepts connections, but does not answer. */
-  static async open(server, credentials, timeoutMs) {
-    const { path, host, port, secure } = server;
+  static async open(server, { credentials, name }, timeoutMs) {
+    const { host, port, secure } = server;
     if (secure && !credentials) throw new Invalid(`${server.text}: expected a key or certificates`);
-    const options = path ? { path } : { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 4000 };
+    const options = server.path ? { path: server.path } : { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 4000 };
     const socket =
-      credentials && !path
+      credentials && !server.path
         ? tls.connect({ ...options, ...credentials, minVersion: "TLSv1.3", servername: net.isIP(host) ? "" : host })
         : net.connect(options);
     const connection = new Connection(server, socket);
     try {
-      await within(timeoutMs, connection.ask("HELLO", "3"));
+      await within(timeoutMs, connection.ask("HELLO", "3", "SETNAME", name));
       return connection;
     } catch (error) {
       connection.close(error.message);

@@ -131,8 +131,10 @@ export class Hold {
   // ---- its renewal ----
 
   #listen() {
-    this.#connection.onPush = ([kind, name, fence]) => {
-      if (kind === "lost" && name === this.name && fence === this.fence) this.#lose("the server says so");
+    this.#connection.onPush = ([kind, name, fence, asker]) => {
+      if (name !== this.name || fence !== this.fence) return;
+      if (kind === "lost") this.#lose("the server says so");
+      if (kind === "askback") queueMicrotask(() => this.#want.onAskback?.(this, asker));
     };
     this.#connection.onClose = (why) => this.#broken(why);
   }

@@ -5,6 +5,8 @@ export interface ClientOptions {
   servers?: string | string[];
   /** How long a server may take to answer; 2000. */
   timeoutMs?: number;
+  /** What others see of this client; user@host:pid:program. */
+  name?: string;
   /** The file of a key, by `conclave keygen`; $CONCLAVE_KEY. */
   key?: string;
   /** PEM files; $CONCLAVE_TLS_CA, $CONCLAVE_TLS_CERTIFICATE, $CONCLAVE_TLS_PRIVATE_KEY. */
@@ -22,6 +24,8 @@ export interface HoldOptions {
   signal?: AbortSignal;
   /** As soon as it is lost. */
   onLost?: (hold: Hold) => void;
+  /** When somebody asks for it, with their name. */
+  onAskback?: (hold: Hold, asker: string | null) => void;
 }
 
 export interface LockOptions extends HoldOptions {
@@ -32,6 +36,8 @@ export interface LockOptions extends HoldOptions {
 export interface CampaignOptions extends HoldOptions {
   /** The highest of the candidates is preferred. */
   priority?: number;
+  /** What all members tell about this leader, an address for example. */
+  value?: string;
 }
 
 export interface Leader {

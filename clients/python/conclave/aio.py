@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import secrets
 
-from .connection import Broken, Connection, Credentials, clock, read_servers
+from .connection import Broken, Connection, Credentials, clock, own_name, read_servers
 from .errors import ConclaveError, Invalid, LockLost, NoQuorum, NoServer, WaitTimeout
 
 PAUSE = 0.05  # seconds before another server is tried
@@ -41,9 +41,11 @@ class Leader:
 class Client:
     """Asks the servers of a list, which default to $CONCLAVE_SERVER. `timeout`: seconds that one may take to answer."""
 
-    def __init__(self, servers=None, *, timeout=2.0, key=None, tls_ca=None, tls_certificate=None, tls_private_key=None):
+    def __init__(self, servers=None, *, timeout=2.0, name=None, key=None, tls_ca=None, tls_certificate=None,
+                 tls_private_key=None):
         self.servers = read_servers(servers)
         self.timeout = timeout
+        self.name = name or own_name()
         self.credentials = Credentials(key, tls_ca, tls_certificate, tls_private_key)
         self._secret = secrets.token_hex(16)  # of what it holds: with it other servers renew and end that, too
         self._turn = 0
@@ -68,17 +70,22 @@ class Client:
 
     # ---- locks and leadership ----
 
-    def lock(self, name, *, wait=None, ttl=10.0, shared=False, on_lost=None):
+    def lock(self, name, *, wait=None, ttl=10.0, shared=False, on_lost=None, on_askback=None):
         """`async with` it, or await it. `wait`: seconds, 0 tries once, None waits for as long as it takes; then
         WaitTimeout. `ttl`: the servers promise it for so many seconds, renewed in the background; 0: it lasts as long
-        as its connection. `on_lost` is called with the hold."""
-        words = ["LOCK", text(name)] + (["SHARED"] if shared else [])
-        return Acquisition(self, Want(words, "UNLOCK", ["SHARED"] if shared else [], name, wait, ttl, on_lost))
+        as its connection. `on_lost` is called with the hold; `on_askback` with the hold and the name of whoever asks
+        for it, or None."""
+        kind = ["SHARED"] if shared else []
+        want = Want(["LOCK", text(name), *kind], "UNLOCK", kind, name, wait, ttl)
+        return Acquisition(self, want.calling(on_lost, on_askback))
 
-    def campaign(self, name, *, priority=0, wait=None, ttl=10.0, on_lost=None):
-        """The same for leadership; the candidate with the highest priority is preferred."""
-        words = ["CAMPAIGN", text(name)] + (["PRIORITY", int(priority)] if priority else [])
-        return Acquisition(self, Want(words, "RESIGN", ["LEADER"], name, wait, ttl, on_lost))
+    def campaign(self, name, *, priority=0, value=None, wait=None, ttl=10.0, on_lost=None, on_askback=None):
+        """The same for leadership; the candidate with the highest priority is preferred. `value`: what all members tell
+        about this leader, an address for example."""
+        published = ["VALUE", value] if value is not None else []
+        words = ["CAMPAIGN", text(name), *published] + (["PRIORITY", int(priority)] if priority else [])
+        want = Want(words, "RESIGN", ["LEADER", *published], name, wait, ttl)
+        return Acquisition(self, want.calling(on_lost, on_askback))
 
     async def leader(self, name):
         """The Leader, or None."""
@@ -116,7 +123,7 @@ class Client:
         for _ in self.servers:
             server = self.servers[self._turn % len(self.servers)]
             try:
-                return await Connection.open(server, self.credentials, patience or self.timeout)
+                return await Connection.open(server, self.credentials, patience or self.timeout, self.name)
             except ConclaveError as error:
                 failure = error
                 self._turn += 1
@@ -196,7 +203,7 @@ class Client:
 
     async def _probe(self, server):
         """A server that lets a client wait may be right, or may hang. Does it still answer others?"""
-        probe = await Connection.open(server, self.credentials, self.timeout)
+        probe = await Connection.open(server, self.credentials, self.timeout, self.name)
         probe.close()
 
     async def _withdraw(self, connection, question, want):
@@ -214,11 +221,17 @@ class Client:
 class Want:
     """What is asked for, and how it is renewed and ended."""
 
-    def __init__(self, words, ending, kind, name, wait, ttl, on_lost):
+    on_lost = on_askback = None
+
+    def __init__(self, words, ending, kind, name, wait, ttl):
         if ttl < 0 or (wait is not None and wait < 0):
             raise Invalid(f"{name}: expected wait and ttl of 0 seconds or more")
         self.words, self.ending, self.kind, self.name = words, ending, kind, name
-        self.wait, self.ttl, self.on_lost = wait, ttl, on_lost
+        self.wait, self.ttl = wait, ttl
+
+    def calling(self, on_lost, on_askback):
+        self.on_lost, self.on_askback = on_lost, on_askback
+        return self
 
 
 class Acquisition:
@@ -355,14 +368,21 @@ class Hold:
         self._end("lost", why)
         callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
-            try:
-                callback(self)
-            except Exception as error:  # pylint: disable=broad-except
-                self._loop.call_exception_handler({"message": "on_lost failed", "exception": error})
+            self._call(callback, self)
+
+    def _call(self, callback, *arguments):
+        try:
+            callback(*arguments)
+        except Exception as error:  # pylint: disable=broad-except
+            self._loop.call_exception_handler({"message": f"{callback} failed", "exception": error})
 
     def _pushed(self, push):
-        if push[0] == "lost" and push[1] == self.name and push[2] == self.fence:
+        if push[1:3] != [self.name, self.fence]:
+            return
+        if push[0] == "lost":
             self._lose("the server says so")
+        elif push[0] == "askback" and self._want.on_askback:
+            self._call(self._want.on_askback, self, push[3])
 
     def _broken(self, why):
         if not self._want.ttl:

@@ -7,6 +7,7 @@ for twice, and hides for how long a connection was gone. A holder has to know bo
 
 import asyncio
 import collections
+import getpass
 import hmac
 import os
 import re
@@ -14,6 +15,7 @@ import shutil
 import socket
 import ssl
 import stat
+import sys
 import time
 from typing import NamedTuple, Optional
 
@@ -117,6 +119,12 @@ class Credentials:
         return context
 
 
+def own_name():
+    """What others see of this process."""
+    name = f"{getpass.getuser()}@{socket.gethostname()}:{os.getpid()}:{os.path.basename(sys.argv[0] or 'python')}"
+    return re.sub(r"[^!-~]", "_", name)[:128]
+
+
 # ---- RESP ----
 
 
@@ -170,12 +178,12 @@ class Connection:
         self._task = asyncio.ensure_future(self._read())
 
     @classmethod
-    async def open(cls, server, credentials, timeout):
+    async def open(cls, server, credentials, timeout, name):
         """Says HELLO and waits for the answer: a process that hangs accepts connections, but does not answer."""
         connection = None
         try:
             connection = cls(server, *await asyncio.wait_for(dial(server, credentials), timeout))
-            await asyncio.wait_for(connection.ask("HELLO", "3"), timeout)
+            await asyncio.wait_for(connection.ask("HELLO", "3", "SETNAME", name), timeout)
             return connection
         except (OSError, Broken, EOFError, ValueError, asyncio.TimeoutError) as error:
             raise NoServer(f"{server.text}: {error or 'no answer'}") from error

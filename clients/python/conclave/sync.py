@@ -59,21 +59,23 @@ class Client:
                 self._loop.call_soon_threadsafe(undo)
             raise
 
-    def lock(self, name, *, wait=None, ttl=10.0, shared=False, on_lost=None):
-        """Waits for it; give it back by `with`, or by release(). `wait`: seconds, 0 tries once, None waits for as long as
-        it takes; then WaitTimeout. `ttl`: the servers promise it for so many seconds, renewed in the background; 0: it
-        lasts as long as its connection. `on_lost` is called with the hold, in the client's thread."""
-        return self._hold(lambda told: self._client.lock(name, wait=wait, ttl=ttl, shared=shared, on_lost=told), on_lost)
+    def lock(self, name, **options):
+        """Waits for it; give it back by `with`, or by release(). The options are those of conclave.aio.Client.lock(): `wait`,
+        `ttl`, `shared`, `on_lost`, `on_askback`. The client's thread calls these two."""
+        return self._hold(self._client.lock, name, options)
 
-    def campaign(self, name, *, priority=0, wait=None, ttl=10.0, on_lost=None):
-        """The same for leadership; the candidate with the highest priority is preferred."""
-        return self._hold(lambda told: self._client.campaign(name, priority=priority, wait=wait, ttl=ttl, on_lost=told), on_lost)
+    def campaign(self, name, **options):
+        """The same for leadership: `priority`, `value`, and the others but for `shared`."""
+        return self._hold(self._client.campaign, name, options)
 
-    def _hold(self, ask, on_lost):
+    def _hold(self, ask, name, options):
         hold = Hold(self)
+        for key in ("on_lost", "on_askback"):
+            if options.get(key):
+                options[key] = lambda _, *rest, callback=options[key]: callback(hold, *rest)
 
         async def acquire():
-            hold._hold = await ask(lambda _: on_lost(hold) if on_lost else None)
+            hold._hold = await ask(name, **options)
 
         self._run(acquire(), lambda: hold._hold and self._client._spawn(hold._hold.release()))
         return hold

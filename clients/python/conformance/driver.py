@@ -22,15 +22,13 @@ def tell(**what):
 
 def options(step):
     """The arguments of lock() and campaign() that a step has."""
-    given = {key: step[key] for key in ("shared", "priority") if key in step}
+    given = {key: step[key] for key in ("shared", "priority", "value") if key in step}
     for key in ("wait", "ttl"):
         if key in step:
             given[key] = step[key] / 1000
+    given["on_lost"] = lambda _: tell(event="lost", hold=step["hold"])
+    given["on_askback"] = lambda _, asker: tell(event="askback", hold=step["hold"], asker=asker)
     return given
-
-
-def told(step):
-    return lambda _: tell(event="lost", hold=step["hold"])
 
 
 def describe(leader):
@@ -51,7 +49,7 @@ def failed(step, error):
 def run_sync(client, step):
     verb = step["do"]
     if verb in ("lock", "campaign"):
-        hold = getattr(client, verb)(step["name"], on_lost=told(step), **options(step))
+        hold = getattr(client, verb)(step["name"], **options(step))
         HOLDS[step["hold"]] = hold
         return {"fence": hold.fence}
     if verb == "held":
@@ -66,6 +64,8 @@ def run_sync(client, step):
                 tell(event="leader", watch=step["watch"], **describe(leader))
         threading.Thread(target=watch, daemon=True).start()
         return None
+    if verb == "askback":
+        return {"count": client.execute("ASKBACK", step["name"])}
     if verb == "close":
         return client.close()
     raise ValueError(verb)
@@ -95,7 +95,7 @@ def sync_main():
 async def run_aio(client, step, tasks):
     verb = step["do"]
     if verb in ("lock", "campaign"):
-        hold = await getattr(client, verb)(step["name"], on_lost=told(step), **options(step))
+        hold = await getattr(client, verb)(step["name"], **options(step))
         HOLDS[step["hold"]] = hold
         return {"fence": hold.fence}
     if verb == "held":
@@ -113,6 +113,8 @@ async def run_aio(client, step, tasks):
                 tell(event="leader", watch=step["watch"], **describe(leader))
         WATCHES[step["watch"]] = asyncio.ensure_future(watch())
         return None
+    if verb == "askback":
+        return {"count": await client.execute("ASKBACK", step["name"])}
     if verb == "close":
         return await client.close()
     raise ValueError(verb)

@@ -77,6 +77,9 @@ public final class Driver {
                 told.put("watch", step.get("watch"));
                 tell(told);
             });
+            case "askback" -> {
+                return Map.of("count", client.execute("ASKBACK", name));
+            }
             case "close" -> client.close();
             default -> throw new IllegalArgumentException(verb);
         }

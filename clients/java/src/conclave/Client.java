@@ -148,7 +148,7 @@ public final class Client implements AutoCloseable {
         return new Observation(this, name, observer);
     }
 
-    /** Any command that does not wait. A reply is a String, a Long, a List (also for a map), or null. */
+    /** Any command that does not wait. A reply is a String, a Long, a List, a Map, or null. */
     public Object execute(Object... words) throws ConclaveException, InterruptedException {
         ConclaveException failure = null;
         for (int attempt = 0; attempt <= servers.size(); attempt++) {

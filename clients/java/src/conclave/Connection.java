@@ -10,7 +10,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -91,7 +93,7 @@ final class Connection {
         return text.endsWith("\r") ? text.substring(0, text.length() - 1) : text;
     }
 
-    /** A value of that kind. An error is a value, too; a map is a list of keys and values. */
+    /** A value of that kind. An error is a value, too. */
     private static Object decode(int kind, InputStream in) throws IOException {
         String rest = rest(in);
         try {
@@ -115,9 +117,14 @@ final class Connection {
                 return new String(bytes, 0, count, StandardCharsets.UTF_8);
             }
             List<Object> items = new ArrayList<>();
-            for (int i = kind == '%' ? 2 * count : count; i > 0; i--)
-                items.add(decode(in.read(), in));
-            return items;
+            Map<Object, Object> map = new LinkedHashMap<>();
+            for (int i = 0; i < count; i++) {
+                Object item = decode(in.read(), in);
+                items.add(item);
+                if (kind == '%')
+                    map.put(item, decode(in.read(), in));
+            }
+            return kind == '%' ? map : items;
         } catch (NumberFormatException error) {
             throw new IOException("no RESP: " + (char) kind + rest);
         }
