@@ -178,7 +178,7 @@ type tunnel struct {
 }
 
 func dig(to server, key string) (line, error) {
-	process := exec.Command("conclave", "tunnel", to.text, "--key", key)
+	process := exec.Command("conclave", "tunnel", "--server", to.text, "--key", key)
 	in, err := process.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -427,8 +427,12 @@ class Hold:
         patience = min(self._client.timeout, max(want.ttl / 8, 0.05)) if want.ttl else self._client.timeout
         try:
             if self._connection.closed:
-                self._connection = await self._client._connect(patience)
-                self._connection.on_push, self._connection.on_close = self._pushed, self._broken
+                connection = await self._client._connect(patience)
+                if self._ended:
+                    self._client._keep(connection)
+                    return True
+                self._connection = connection
+                connection.on_push, connection.on_close = self._pushed, self._broken
                 asked = clock()
             left = await asyncio.wait_for(self._connection.ask(*words), patience)
         except (ConclaveError, Broken, asyncio.TimeoutError):

@@ -19,7 +19,7 @@ import sys
 import time
 from typing import NamedTuple, Optional
 
-from .errors import Invalid, NoServer, of_reply
+from .errors import ConclaveError, Invalid, NoServer, of_reply
 
 DEFAULT = "127.0.0.1:7700"
 
@@ -185,11 +185,12 @@ class Connection:
             connection = cls(server, *await asyncio.wait_for(dial(server, credentials), timeout))
             await asyncio.wait_for(connection.ask("HELLO", "3", "SETNAME", name), timeout)
             return connection
-        except (OSError, Broken, EOFError, ValueError, asyncio.TimeoutError) as error:
-            raise NoServer(f"{server.text}: {error or 'no answer'}") from error
-        finally:
-            if connection and connection._questions:
+        except BaseException as error:
+            if connection:
                 connection.close("no answer")
+            if isinstance(error, (OSError, Broken, EOFError, ValueError, asyncio.TimeoutError)) and not isinstance(error, ConclaveError):
+                raise NoServer(f"{server.text}: {error or 'no answer'}") from error
+            raise
 
     async def _read(self):
         why = "the server closed the connection"
@@ -279,7 +280,7 @@ async def dig(server, credentials):
     program = shutil.which("conclave")
     if not program:
         raise Invalid("TLS by key expects Python 3.13, or the program conclave in PATH")
-    process = await asyncio.create_subprocess_exec(program, "tunnel", server.text, "--key", credentials.key,
+    process = await asyncio.create_subprocess_exec(program, "tunnel", "--server", server.text, "--key", credentials.key,
                                                    stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
                                                    stderr=asyncio.subprocess.DEVNULL)
     return process.stdout, process.stdin, process

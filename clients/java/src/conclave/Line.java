@@ -30,7 +30,7 @@ interface Line {
         if (server.secure() && with == null)
             throw new IOException("expected a key or certificates");
         if (with != null && with.key() != null)
-            return new Tunnel(new ProcessBuilder("conclave", "tunnel", server.text(), "--key", with.key())
+            return new Tunnel(new ProcessBuilder("conclave", "tunnel", "--server", server.text(), "--key", with.key())
                     .redirectError(ProcessBuilder.Redirect.DISCARD).start());
         Socket socket = new Socket();
         try {
