@@ -48,6 +48,7 @@ COMMAND(sim);
 COMMAND(status);
 COMMAND(step_down);
 COMMAND(tour);
+COMMAND(tunnel);
 #undef COMMAND
 
 /* Prints one line on stderr and returns EXIT_UNKNOWN. */

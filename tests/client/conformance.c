@@ -16,7 +16,6 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
-#define TIMEOUT_MS 2000
 #define MOST_WORKERS 4096
 
 struct worker {
@@ -36,7 +35,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct worker workers[MOST_WORKERS];
 static size_t worker_count;
-static char *servers;
+static struct conclave_options options; /* the texts are those of the last step that opened */
+static json_t *opened;
 
 /* ---- telling ---- */
 
@@ -163,7 +163,7 @@ static void begin(struct worker *worker)
     json_t *step = worker->first, *result = NULL;
     struct conclave_leader leader;
     const char *name = json_string_value(json_object_get(step, "name"));
-    int error = conclave_open(&worker->session, servers, TIMEOUT_MS);
+    int error = conclave_open_with(&worker->session, &options);
     if (!error && is(step, "observe")) {
         error = conclave_observe(worker->session, name, &leader);
         if (!error)
@@ -293,8 +293,15 @@ static void follow(json_t *step)
     const char *label = json_string_value(json_object_get(step, is(step, "observe") ? "watch" : "hold"));
     struct worker *worker = find(label);
     if (is(step, "open")) {
-        free(servers);
-        servers = strdup(json_string_value(json_object_get(json_object_get(step, "options"), "servers")));
+        const json_t *given = json_object_get(step, "options");
+        json_decref(opened);
+        opened = json_incref(step);
+        options = (struct conclave_options){json_string_value(json_object_get(given, "servers")),
+                                            (int)json_integer_value(json_object_get(given, "timeout")),
+                                            json_string_value(json_object_get(given, "key")),
+                                            json_string_value(json_object_get(given, "tls_ca")),
+                                            json_string_value(json_object_get(given, "tls_certificate")),
+                                            json_string_value(json_object_get(given, "tls_private_key"))};
         answer(step, 0, NULL, json_pack("{s:[s, s]}", "cannot", "value", "askback"));
     } else if (is(step, "close")) {
         close_all(step);
@@ -319,6 +326,6 @@ int main(void)
         json_decref(step);
     }
     close_all(json_pack("{s:i}", "id", 0));
-    free(servers);
+    json_decref(opened);
     return 0;
 }

@@ -25,12 +25,15 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "live"), str(HERE.parent / "support")]
 import starvation  # pylint: disable=wrong-import-position
-from harness import PATIENCE, Cluster, in_parallel, stretch  # pylint: disable=wrong-import-position
+from harness import CONCLAVE, PATIENCE, Cluster, in_parallel, stretch  # pylint: disable=wrong-import-position
+from secured import Secured, World  # pylint: disable=wrong-import-position
 from languages import LANGUAGES, Missing  # pylint: disable=wrong-import-position
 from ways import Ways  # pylint: disable=wrong-import-position
 
 SCRIPTS = sorted((ROOT / "clients" / "conformance").glob("*.txt"))
 TIMES = ("ttl", "wait")
+TIMEOUT_MS = 2000  # of the clients
+HANDSHAKE_MS = 20000  # a virtual machine that has just begun takes its time for its first one
 
 
 class Differs(AssertionError):
@@ -48,9 +51,10 @@ class Actor:
     """It does what it is told, a line of JSON each, and tells what happens."""
 
     def __init__(self, command, addresses, verbose):
-        self.options = {"servers": ",".join(addresses)}
+        self.options = {"servers": ",".join(addresses), "timeout": TIMEOUT_MS * stretch()}
         self.verbose = verbose
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        environment = {**os.environ, "PATH": f"{pathlib.Path(CONCLAVE).resolve().parent}:{os.environ['PATH']}"}
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         self.answers, self.events = {}, queue.Queue()
         self.news, self.lost, self.asked = {}, {}, {}
         self.cannot = set()
@@ -74,8 +78,8 @@ class Actor:
         with self.changed:
             self.changed.notify_all()
 
-    def open(self):
-        answer = self.wait(self.say({"do": "open", "options": self.options}))
+    def open(self, options=None):
+        answer = self.wait(self.say({"do": "open", "options": options or self.options}))
         self.cannot = set(answer.get("ok", {}).get("cannot", []))
 
     def say(self, step):
@@ -118,8 +122,8 @@ class Actor:
 class Player:
     """Plays a script with two programs."""
 
-    def __init__(self, name, actors, ways):
-        self.name, self.actors, self.ways = name, actors, ways
+    def __init__(self, name, actors, ways, secured):
+        self.name, self.actors, self.ways, self.secured = name, actors, ways, secured
         self.results, self.open = {}, {}
 
     def words(self, line, script):
@@ -205,7 +209,7 @@ class Player:
         elif verb == "askedback":
             actor.until(f"nobody has told that {rest[0]} is asked for", lambda: actor.asked.get(rest[0]))
         elif verb == "open":
-            actor.open()
+            actor.open(self.secured.options(rest[1]) if rest else None)
         else:
             self.ask(actor, verb, rest)
 
@@ -247,6 +251,33 @@ class Player:
 # ---- all clients at once ----
 
 
+class SecuredNode(Secured):
+    """A server with a key and certificates, and what its clients have."""
+
+    def __init__(self, world):
+        self.world = world
+        for key, client, cluster in (("cluster", None, None), ("build", "build", "cluster"), ("other", None, None),
+                                     ("stranger", "build", "other")):
+            world.key(key, client, cluster)
+        world.authority("ca")
+        world.authority("false-ca")
+        for name, authority in (("node", "ca"), ("web", "ca"), ("stranger", "false-ca")):
+            world.certificate(name, authority)
+        path = world.path
+        super().__init__(world, f"cluster-key = {path}/cluster.key\nca = {path}/ca.pem\ncertificate = {path}/node.crt\n"
+                         f"private-key = {path}/node.pk\nhandshake = {HANDSHAKE_MS}", "[acl build]\nlock = x-*\n[acl web]\nlock = x-*")
+
+    def options(self, word):
+        """For a client with key=NAME or certificate=NAME."""
+        kind, _, name = word.partition("=")
+        base = f"{self.world.path}/{name}"
+        options = {"servers": self.address, "timeout": HANDSHAKE_MS}
+        if kind == "key":
+            return {**options, "key": f"{base}.key"}
+        return {**options, "tls_ca": f"{self.world.path}/ca.pem", "tls_certificate": f"{base}.crt",
+                "tls_private_key": f"{base}.pk"}
+
+
 class Together:
     """What happens to a server happens when all clients have come so far."""
 
@@ -277,7 +308,7 @@ def find_clients(wanted):
 def play_all(commands, scripts, verbose):
     results = {}
 
-    with Cluster(3, record=False) as cluster:
+    with Cluster(3, record=False) as cluster, World() as world, SecuredNode(world) as secured:
         together = Together(cluster, len(commands))
         sockets = [cluster.address(index) for index in (1, 2, 3)]
 
@@ -288,7 +319,7 @@ def play_all(commands, scripts, verbose):
             try:
                 for actor in actors.values():
                     actor.open()
-                player = Player(name, actors, by_actor)
+                player = Player(name, actors, by_actor, secured)
                 for script in scripts:
                     began = time.monotonic()
                     try:

@@ -24,12 +24,21 @@ type step struct {
 	Hold     string
 	Watch    string
 	Name     string
-	Options  map[string]string
+	Options  settings
 	Wait     *int
 	TTL      *int
 	Shared   bool
 	Priority uint32
 	Value    string
+}
+
+type settings struct {
+	Servers        string
+	Timeout        int
+	Key            string
+	TLSCA          string `json:"tls_ca"`
+	TLSCertificate string `json:"tls_certificate"`
+	TLSPrivateKey  string `json:"tls_private_key"`
 }
 
 var (
@@ -163,8 +172,9 @@ func main() {
 			continue
 		}
 		var err error
-		client, err = conclave.New(conclave.Options{Servers: s.Options["servers"], Key: s.Options["key"], TLSCA: s.Options["tls_ca"],
-			TLSCertificate: s.Options["tls_certificate"], TLSPrivateKey: s.Options["tls_private_key"]})
+		o := s.Options
+		client, err = conclave.New(conclave.Options{Servers: o.Servers, Timeout: time.Duration(o.Timeout) * time.Millisecond,
+			Key: o.Key, TLSCA: o.TLSCA, TLSCertificate: o.TLSCertificate, TLSPrivateKey: o.TLSPrivateKey})
 		if err != nil {
 			tell(map[string]any{"id": s.ID, "error": "invalid", "why": err.Error()})
 		} else {

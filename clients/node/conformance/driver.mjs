@@ -19,7 +19,9 @@ function describe(leader) {
 
 const verbs = {
   open({ options }) {
-    client = new Client(options);
+    const { servers, timeout: timeoutMs, key } = options;
+    const { tls_ca: tlsCa, tls_certificate: tlsCertificate, tls_private_key: tlsPrivateKey } = options;
+    client = new Client({ servers, timeoutMs, key, tlsCa, tlsCertificate, tlsPrivateKey });
     return { cannot: [] };
   },
   async lock(step) {

@@ -250,8 +250,9 @@ class Connection:
             return
         self.closed = why
         self._task.cancel()
-        self._writer.transport.abort()
-        if self._process and self._process.returncode is None:
+        if not self._process:
+            self._writer.transport.abort()
+        elif self._process.returncode is None:
             self._process.kill()
         for question in self._questions:
             if not question.done():

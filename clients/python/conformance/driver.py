@@ -20,6 +20,11 @@ def tell(**what):
     sys.stdout.flush()
 
 
+def settings(step):
+    """The arguments of Client()."""
+    return {**step["options"], "timeout": step["options"]["timeout"] / 1000}
+
+
 def options(step):
     """The arguments of lock() and campaign() that a step has."""
     given = {key: step[key] for key in ("shared", "priority", "value") if key in step}
@@ -83,7 +88,9 @@ def sync_main():
     for line in sys.stdin:
         step = json.loads(line)
         if step["do"] == "open":
-            client = conclave.Client(**step["options"])
+            if client:
+                client.close()
+            client = conclave.Client(**settings(step))
             answered(step, {"cannot": ["cancel"]})
         else:
             threading.Thread(target=run, args=(step,), daemon=True).start()
@@ -134,7 +141,9 @@ async def aio_main():
     while line := await reader.readline():
         step = json.loads(line)
         if step["do"] == "open":
-            client = conclave.aio.Client(**step["options"])
+            if client:
+                await client.close()
+            client = conclave.aio.Client(**settings(step))
             answered(step, {"cannot": []})
         else:
             task = asyncio.ensure_future(run(step))

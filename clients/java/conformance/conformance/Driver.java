@@ -101,6 +101,7 @@ public final class Driver {
     private static void open(Map<?, ?> step) {
         Map<?, ?> given = (Map<?, ?>) step.get("options");
         Client.Options options = new Client.Options().servers((String) given.get("servers")).key((String) given.get("key"))
+                .timeout(Duration.ofMillis((Long) given.get("timeout")))
                 .tls((String) given.get("tls_ca"), (String) given.get("tls_certificate"), (String) given.get("tls_private_key"));
         try {
             client = new Client(options);
