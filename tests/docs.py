@@ -16,7 +16,7 @@ directory of the page's own, which has the repository's include, examples and sc
     ```console long         runs only with --long: it takes more than a second or two
     ```console live         real processes: every run has other numbers, and they may be wider
     ![text](PATH.svg)       a picture that one of the page's commands has written
-    ```c PATH               an excerpt: these lines stand in that file, one after the other
+    ```c PATH               an excerpt, in C or another language: these lines stand in that file, one after the other
     [text](PATH#heading)    exists
     <!-- figure: 446 is messages.mean of conclave sim ... -->    the paragraph before it has that number, and rounded so
                             far it is what the command prints with --json
@@ -302,7 +302,7 @@ def check_tables(path, page):
 def check_excerpts(path, page):
     for block in blocks(page):
         source = ROOT / block.rest
-        if block.language != "c" or not block.rest:
+        if block.language not in ("c", "cpp", "go", "java", "js", "python") or not block.rest:
             continue
         if not source.is_file():
             yield path, block.start, f"{block.rest}: no such file"

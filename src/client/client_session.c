@@ -304,10 +304,12 @@ static bool still_answers(const struct conclave *session)
     return answers;
 }
 
-/* Waits for the answer to what was asked last. */
+/* Waits for the answer to what was asked last. An answer that is due within the session's timeout needs no probe. */
 static int await(struct conclave *session, int64_t until_ms, struct cv_text *answer)
 {
-    for (int64_t probe_ms = cv_boot_ms() + PROBE_MS;;) {
+    const int64_t now_ms = cv_boot_ms();
+    const bool soon = until_ms - now_ms <= session->timeout_ms;
+    for (int64_t probe_ms = soon ? CV_CLIENT_NEVER : now_ms + PROBE_MS;;) {
         int error = send_some(session);
         const int taken = error ? error : take_replies(session, answer);
         if (taken)

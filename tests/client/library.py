@@ -361,7 +361,7 @@ def check_hanging():
     with Fake() as first, Fake() as second:
         second.locks = first.locks
         both = f"{first.address},{second.address}"
-        with Session(second.address) as holder, Session(both) as waiter, Session(both, 200) as keeper, \
+        with Session(second.address) as holder, Session(both, 3500) as waiter, Session(both, 200) as keeper, \
                 Session(both, 200) as observer, Session(second.address) as leader:
             holder.lock(ttl_ms=60000)
             keeper.lock(b"b", ttl_ms=2000)

@@ -22,6 +22,7 @@ PROBE = 3.0  # during a wait, a second connection tests so often whether the ser
 LOOK_AGAIN = 2.0  # an observed election is asked about so often: a server that hangs pushes nothing
 IDLE = 8  # connections kept for what comes next
 NEVER = float("inf")
+END = object()
 
 
 class Leader:
@@ -474,7 +475,11 @@ class Observation:
         return self
 
     async def __anext__(self):
-        return await self.__aiter__()._news.get()
+        leader = await self.__aiter__()._news.get()
+        if leader is END:
+            self._news.put_nowait(END)
+            raise StopAsyncIteration
+        return leader
 
     async def __aenter__(self):
         return self.__aiter__()
@@ -496,23 +501,26 @@ class Observation:
             self._see(Leader([push[2], push[3], None, *push[4:]]) if push[2] else None)
 
     async def _watch(self):
-        while True:
-            connection = None
-            try:
-                connection = await self._client._connect()
-                connection.on_push = self._pushed
-                verb = "OBSERVE"
-                while True:
-                    reply = await asyncio.wait_for(connection.ask(verb, self.name), self._client.timeout)
-                    self._see(reply and Leader(reply))
-                    verb = "LEADER"
-                    await asyncio.sleep(LOOK_AGAIN)
-            except (ConclaveError, Broken, asyncio.TimeoutError):
+        try:
+            while True:
+                with contextlib.suppress(ConclaveError, Broken, asyncio.TimeoutError):
+                    await self._watch_one(await self._client._connect())
                 self._client._turn += 1
                 await asyncio.sleep(PAUSE)
-            finally:
-                if connection:
-                    connection.close()
+        finally:
+            self._news.put_nowait(END)
+
+    async def _watch_one(self, connection):
+        try:
+            connection.on_push = self._pushed
+            verb = "OBSERVE"
+            while True:
+                reply = await asyncio.wait_for(connection.ask(verb, self.name), self._client.timeout)
+                self._see(reply and Leader(reply))
+                verb = "LEADER"
+                await asyncio.sleep(LOOK_AGAIN)
+        finally:
+            connection.close()
 
 
 def text(name):

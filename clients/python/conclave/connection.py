@@ -15,6 +15,7 @@ import shutil
 import socket
 import ssl
 import stat
+import subprocess
 import sys
 import time
 from typing import NamedTuple, Optional
@@ -238,22 +239,18 @@ class Connection:
             self.close("given up")
 
     def _shut(self):
-        if self._process:
-            self._writer.close()  # the tunnel's input
-        else:
-            os_socket = socket.socket(fileno=os.dup(self._writer.get_extra_info("socket").fileno()))
-            with os_socket:
-                os_socket.shutdown(socket.SHUT_WR)
+        with socket.socket(fileno=os.dup(self._writer.get_extra_info("socket").fileno())) as raw:
+            raw.shutdown(socket.SHUT_WR)
 
     def close(self, why="closed"):
         if self.closed:
             return
         self.closed = why
         self._task.cancel()
-        if not self._process:
-            self._writer.transport.abort()
-        elif self._process.returncode is None:
+        self._writer.transport.abort()
+        if self._process:
             self._process.kill()
+            self._process.wait()
         for question in self._questions:
             if not question.done():
                 question.set_exception(Broken(why))
@@ -281,10 +278,11 @@ async def dig(server, credentials):
     program = shutil.which("conclave")
     if not program:
         raise Invalid("TLS by key expects Python 3.13, or the program conclave in PATH")
-    process = await asyncio.create_subprocess_exec(program, "tunnel", "--server", server.text, "--key", credentials.key,
-                                                   stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-                                                   stderr=asyncio.subprocess.DEVNULL)
-    return process.stdout, process.stdin, process
+    near, far = socket.socketpair()
+    with far:
+        process = subprocess.Popen([program, "tunnel", "--server", server.text, "--key", credentials.key], stdin=far,
+                                   stdout=far, stderr=subprocess.DEVNULL)
+    return (*await asyncio.open_connection(sock=near), process)
 
 
 def harden(sock):

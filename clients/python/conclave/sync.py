@@ -2,6 +2,7 @@
 """The same without asyncio: a thread of its own renews and listens, and the caller's threads wait for it."""
 
 import asyncio
+import atexit
 import concurrent.futures
 import os
 import threading
@@ -20,6 +21,7 @@ class Client:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="conclave", daemon=True)
         self._thread.start()
+        atexit.register(self.close)  # what a program forgets to give back would be held until its time is over
 
     def __enter__(self):
         return self
@@ -35,6 +37,7 @@ class Client:
             self._thread.join()
             self._loop.close()
         self._thread = None
+        atexit.unregister(self.close)
 
     async def _finish(self):
         await self._client.close()
@@ -155,7 +158,10 @@ class Observation:
         return self
 
     def __next__(self):
-        return self.next()
+        try:
+            return self.next()
+        except Invalid:  # the client is closed
+            raise StopIteration from None
 
     def next(self, timeout=None):
         """The next one. TimeoutError if there is none within so many seconds."""
