@@ -106,11 +106,11 @@ static void freeze(void *context)
 }
 
 /*
- * A promise in HOLDING and HELD: nine numbers, then a number that has the lengths of the client's name and of the
+ * A promise in HOLDING and HELD: ten numbers, then a number that has the lengths of the client's name and of the
  * value, each one higher, so that 0 means that there is none, and the flag of a promise that was forced; then the bytes
  * of the name and the value.
  */
-enum { PROMISE_NUMBERS = 10, LENGTH_BITS = 16, FORCED_BIT = 32 };
+enum { PROMISE_NUMBERS = 11, LENGTH_BITS = 16, FORCED_BIT = 32 };
 
 #define TEXT_BYTES (CV_CLIENT_NAME_BYTES + CV_VALUE_BYTES)
 
@@ -134,6 +134,7 @@ static void send_promise(struct cv_member *member, cv_node to, enum cv_view_mess
         promise->digest[1],
         promise->origin,
         promise->owner,
+        promise->permits,
         length_of(promise->client) | length_of(promise->value) << LENGTH_BITS | (uint64_t)promise->forced << FORCED_BIT,
     };
     char *texts = (char *)&body[PROMISE_NUMBERS];
@@ -184,6 +185,7 @@ static struct cv_promise read_promise(const struct cv_frame *frame)
                                .digest = {cv_frame_number(frame, 5), cv_frame_number(frame, 6)},
                                .origin = (cv_id)cv_frame_number(frame, 7),
                                .owner = cv_frame_number(frame, 8),
+                               .permits = cv_frame_number(frame, 9),
                                .forced = cv_frame_number(frame, PROMISE_NUMBERS - 1) >> FORCED_BIT & 1};
 }
 

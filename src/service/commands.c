@@ -80,6 +80,7 @@ struct lock_options {
     uint64_t digest[2]; /* of the secret */
     int64_t priority;
     struct cv_text value; /* starts at NULL: none */
+    uint64_t permits;
     bool waits_for_ever, shared, deadline;
 };
 
@@ -111,6 +112,14 @@ static bool keep_value(struct session *session, struct cv_text value)
     if (value.start && !(session->wait.value = cv_keep_text(value)))
         cv_resp_error(&session->out, OUT_OF_MEMORY);
     return !value.start || session->wait.value;
+}
+
+static bool are_permits(struct session *session, struct cv_text text, uint64_t *permits)
+{
+    if (cv_parse_number(text, MOST_PERMITS, permits) && *permits)
+        return true;
+    cv_resp_error(&session->out, "ERR PERMITS '%s': expected a number of 1 to %u", brief(text).text, MOST_PERMITS);
+    return false;
 }
 
 /* Only the digest of a secret is kept and told to other members: nobody can find out the secret from it. */
@@ -154,9 +163,12 @@ static bool read_options(struct session *session, words command, bool leads, str
             good = is_value(session, command, ++i, &options->value);
         } else if (!leads && cv_resp_is(option, "SHARED")) {
             options->shared = true;
+        } else if (!leads && cv_resp_is(option, "PERMITS")) {
+            good = are_permits(session, value, &options->permits);
+            i++;
         } else {
             cv_resp_error(&session->out, "ERR '%s': expected %s, WAIT ms, TTL ms, SECRET secret or DEADLINE",
-                          brief(option).text, leads ? "PRIORITY number, VALUE value" : "SHARED");
+                          brief(option).text, leads ? "PRIORITY number, VALUE value" : "SHARED, PERMITS number");
             return false;
         }
         if (!good)
@@ -232,7 +244,8 @@ static void queue_up(struct session *session, words command, enum cv_subject sub
     if (!keep_value(session, options.value))
         return;
     wait->ttl_ms = options.ttl_ms;
-    wait->shared = options.shared;
+    wait->shared = options.shared || options.permits;
+    wait->permits = options.permits;
     wait->tries = tries;
     wait->priority = options.priority;
     wait->digest[0] = options.digest[0];
@@ -311,7 +324,8 @@ void command_claim(struct session *session, struct cv_text name, const struct pe
                             .priority = INT64_MAX, /* before clients that claim nothing */
                             .digest = {order->digest[0], order->digest[1]},
                             .claimed = order->fence,
-                            .shared = order->shared};
+                            .shared = order->shared || order->permits,
+                            .permits = order->permits};
     lock_wait(lock, wait);
     if (wait->lock || session->granting)
         cv_alarm_set(service->alarms, &wait->alarm, service->member->grace_until_us);
@@ -338,6 +352,9 @@ static bool read_order(struct session *session, words command, struct peer_reque
             i++;
         } else if (order->renews && cv_resp_is(option, "SHARED")) {
             order->shared = true;
+        } else if (order->renews && cv_resp_is(option, "PERMITS")) {
+            good = are_permits(session, value, &order->permits);
+            i++;
         } else if (order->renews && cv_resp_is(option, "LEADER")) {
             order->kinds &= HOLD_LEADER;
         } else if (order->renews && cv_resp_is(option, "VALUE")) {
@@ -345,7 +362,7 @@ static bool read_order(struct session *session, words command, struct peer_reque
             good = is_value(session, command, ++i, &kept) && keep_value(session, kept);
         } else {
             cv_resp_error(&session->out, "ERR '%s': expected SECRET secret%s", brief(option).text,
-                          order->renews ? ", TTL ms, SHARED, LEADER or VALUE value" : "");
+                          order->renews ? ", TTL ms, SHARED, PERMITS number, LEADER or VALUE value" : "");
             return false;
         }
         if (!good)
@@ -488,9 +505,9 @@ static const struct {
     enum cv_right needs;  /* the right to the name that is its first argument */
     bool by_hand;         /* may be a line of words: it changes nothing, so a browser may be made to send it */
 } commands[] = {
-    {"LOCK", 2, 10, run_lock, false, CV_MAY_LOCK, false},
+    {"LOCK", 2, 12, run_lock, false, CV_MAY_LOCK, false},
     {"UNLOCK", 3, 5, run_unlock, false, CV_MAY_LOCK, false},
-    {"RENEW", 3, 11, run_renew, false, CV_MAY_TALK, false},
+    {"RENEW", 3, 13, run_renew, false, CV_MAY_TALK, false},
     {"CAMPAIGN", 2, 13, run_campaign, false, CV_MAY_ELECT, false},
     {"RESIGN", 2, 5, run_resign, false, CV_MAY_ELECT, false},
     {"LEADER", 2, 2, run_leader, false, CV_MAY_OBSERVE, true},

@@ -10,6 +10,7 @@
 #include "service/delay.h"
 #include "service/listing.h"
 #include "service/named_election.h"
+#include "service/permits.h"
 #include "service/session.h"
 #include "service/ttl_promise.h"
 
@@ -41,7 +42,8 @@ static void tell_sharing(void *context, cv_node to, const struct sharing_message
                                                        .sharing_kind = message->kind,
                                                        .generation = message->generation,
                                                        .first = message->first,
-                                                       .entry = message->entry});
+                                                       .entry = message->entry,
+                                                       .permits = message->permits});
     lock->service->sharing_notices += cv_set_count(told);
 }
 
@@ -244,6 +246,7 @@ void lock_inherit(struct lock *lock, const struct cv_promise *promise)
                                .owner = promise->owner,
                                .origin = promise->origin,
                                .shared = promise->generation,
+                               .permits = promise->permits,
                                .client = cv_share_text(promise->client),
                                .value = cv_share_text(promise->value),
                                .forced = promise->forced,
@@ -290,6 +293,7 @@ static void grant(struct lock *lock, struct waiter *wait, struct lock_hold *hold
                                .fence = wait->claimed ? wait->claimed : fence,
                                .ttl_ms = wait->ttl_ms,
                                .shared = wait->shared,
+                               .permits = wait->permits,
                                .value = wait->value,
                                .confirming = true};
     wait->value = NULL;
@@ -356,6 +360,8 @@ static struct sharing_queue queue_of(const struct lock *lock)
                                   .reader = first && first->shared,
                                   .firm = first && !first->tries,
                                   .shared = lock->holds && lock->holds->shared,
+                                  .permits = first ? first->permits : 0,
+                                  .held = lock->holds ? lock->holds->permits : 0,
                                   .holding = lock->holding + stays,
                                   .handoffs = lock->elects ? 1 : HANDOFFS};
 }
@@ -373,12 +379,21 @@ static void note_sharing(struct lock *lock)
     }
 }
 
+static void refuse_first(struct lock *lock)
+{
+    struct waiter *wait = lock->first;
+    dequeue(wait);
+    permits_refuse(wait, lock->sharing.permits);
+}
+
 static enum sharing_turn take_turn(struct lock *lock)
 {
     struct cv_service *service = lock->service;
     const struct sharing_queue queue = queue_of(lock);
     const enum sharing_turn turn = sharing_next_turn(&lock->sharing, &queue);
     struct lock_hold *hold = turn == TURN_GRANT ? new_hold(service) : NULL;
+    if (turn == TURN_MISMATCH)
+        refuse_first(lock);
     if (turn == TURN_GRANT && !hold) {
         struct waiter *wait = lock->first;
         dequeue(wait);
@@ -438,8 +453,10 @@ void lock_hear_sharing(struct cv_service *service, const struct peer_notice *not
     struct sharing_message message = {.kind = (enum sharing_kind)notice->sharing_kind,
                                       .generation = notice->generation,
                                       .first = notice->first,
-                                      .entry = notice->entry};
-    if (message.kind == SHARING_LEND && !cv_view_gives(&service->host->view, message.first, LOAN_FENCES, from)) {
+                                      .entry = notice->entry,
+                                      .permits = notice->permits};
+    const uint64_t loan = message.permits ? 1 : LOAN_FENCES;
+    if (message.kind == SHARING_LEND && !cv_view_gives(&service->host->view, message.first, loan, from)) {
         message.kind = SHARING_REFUSE;
         cv_peers_cut_off(&service->member->peers, from, "it lends fences that are not its own");
     }
@@ -453,6 +470,8 @@ void lock_hear_sharing(struct cv_service *service, const struct peer_notice *not
 
 void lock_wait(struct lock *lock, struct waiter *wait)
 {
+    if (permits_differ(lock, wait))
+        return;
     enqueue(lock, wait);
     lock_serve(lock);
 }

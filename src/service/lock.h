@@ -39,6 +39,7 @@ struct waiter {
     uint64_t digest[2];         /* of the secret */
     uint64_t claimed;           /* the fence that it was promised before everybody forgot; 0: it claims nothing */
     struct cv_kept_text *value; /* to be published by a leader, or NULL */
+    uint64_t permits;           /* so many may hold it together; 0: any number that share, or one */
     bool shared;
     bool tries;    /* it does not want to wait, and nobody need make room for it */
     bool deadline; /* it wants to know how long it lasts, too */
@@ -59,6 +60,7 @@ struct lock_hold {
     uint64_t digest[2];                /* of the secret with which it may be renewed and ended, by any member */
     struct cv_kept_text *client;       /* without a session: the name that its client had, or NULL */
     struct cv_kept_text *value;        /* that a leader publishes, or NULL */
+    uint64_t permits;                  /* so many may hold it together; 0: any number that share, or one */
     cv_id origin;                      /* the node that granted it */
     cv_set aware;                      /* members that know its time to live */
     struct lock_hold *next, *previous; /* of the same lock */

@@ -31,7 +31,8 @@ enum {
     ENTRY = 1u << 11,
     TTL = 1u << 12,
     DIGEST = 1u << 13 | 1u << 14,
-    CURSOR = 1u << 15
+    CURSOR = 1u << 15,
+    PERMITS = 1u << 16
 };
 
 /* In the order of the bits above, which is their order in the body: 8 bytes each, little-endian. */
@@ -47,7 +48,7 @@ static const struct {
     {offsetof(struct peer_notice, result), UINT64_MAX},
     {offsetof(struct peer_notice, attribute), UINT32_MAX},
     {offsetof(struct peer_notice, shared), 1},
-    {offsetof(struct peer_notice, sharing_kind), SHARING_RETURN},
+    {offsetof(struct peer_notice, sharing_kind), SHARING_HOLDS},
     {offsetof(struct peer_notice, generation), CV_FENCE_END + CV_BLOCK},
     {offsetof(struct peer_notice, first), CV_FENCE_END + CV_BLOCK},
     {offsetof(struct peer_notice, entry), UINT64_MAX},
@@ -55,6 +56,7 @@ static const struct {
     {offsetof(struct peer_notice, digest), UINT64_MAX},
     {offsetof(struct peer_notice, digest) + sizeof(uint64_t), UINT64_MAX},
     {offsetof(struct peer_notice, cursor), INT64_MAX},
+    {offsetof(struct peer_notice, permits), MOST_PERMITS},
 };
 
 _Static_assert(sizeof fields / sizeof *fields == PEER_NOTICE_NUMBERS, "as many as there are bits above");
@@ -104,9 +106,9 @@ static const struct {
     [PEER_NOTICE_STANDS] = {ELECTION, ATTRIBUTE, 0, false, named_election_hear},
     [PEER_NOTICE_TRY] = {LOCK | LEADER, TICKET | SHARED, 0, false, try_lock_hear_question},
     [PEER_NOTICE_BUSY] = {LOCK | LEADER, TICKET, 0, false, try_lock_hear_answer},
-    [PEER_NOTICE_SHARING] = {LOCK, SHARING_KIND | GENERATION | FIRST | ENTRY, 0, false, lock_hear_sharing},
-    [PEER_NOTICE_PROMISE] = {LOCK | LEADER, FENCE | SESSION | GENERATION | ENTRY | TTL | DIGEST, CLIENT | VALUE, false,
-                             ttl_promise_hear},
+    [PEER_NOTICE_SHARING] = {LOCK, SHARING_KIND | GENERATION | FIRST | ENTRY | PERMITS, 0, false, lock_hear_sharing},
+    [PEER_NOTICE_PROMISE] = {LOCK | LEADER, FENCE | SESSION | GENERATION | ENTRY | TTL | DIGEST | PERMITS,
+                             CLIENT | VALUE, false, ttl_promise_hear},
     [PEER_NOTICE_PROMISED] = {LOCK | LEADER, FENCE, 0, false, ttl_promise_hear_known},
     [PEER_NOTICE_OVER] = {LOCK | LEADER, FENCE, 0, false, ttl_promise_hear_over},
     [PEER_NOTICE_LIST] = {LOCK, TICKET | CURSOR, 0, true, listing_hear_question},

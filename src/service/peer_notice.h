@@ -33,7 +33,8 @@ enum peer_notice_kind {
     PEER_NOTICE_KINDS
 };
 
-#define PEER_NOTICE_NUMBERS 16u                   /* that a notice can carry */
+#define MOST_PERMITS 1000000u                     /* of a semaphore */
+#define PEER_NOTICE_NUMBERS 17u                   /* that a notice can carry */
 #define PEER_NOTICE_TEXTS 5u                      /* that a notice can carry */
 #define PEER_NOTICE_PAGE_BYTES ((size_t)32 << 10) /* of the longest text: a page of an answer */
 
@@ -66,6 +67,7 @@ struct peer_notice {
     uint64_t ttl_ms;
     uint64_t digest[2];    /* of a secret; 0: none is shown */
     uint64_t cursor;       /* where the page begins that is asked for, or the one after this; 0: this was the last */
+    uint64_t permits;      /* of a semaphore; 0: the name is none */
     struct cv_text client; /* the name that a client has given itself */
     struct cv_text value;  /* that a leader publishes */
     struct cv_text page;   /* items: service/listed.h */

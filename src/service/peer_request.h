@@ -19,6 +19,7 @@ struct peer_request_order {
     uint64_t digest[2]; /* of the secret; 0: none is shown */
     uint64_t kinds;     /* enum hold_kinds: what it may be about */
     uint64_t ttl_ms;    /* not 0: with a secret, RENEW claims a hold that everybody has forgotten */
+    uint64_t permits;   /* of a semaphore, that is claimed */
     bool shared;
     bool renews;
     struct cv_kept_text *reason; /* FORCE: an operator's reason; NULL: it is another command */

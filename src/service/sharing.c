@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "service/sharing.h"
 
+#include <string.h>
+
 static void tell(const struct sharing *sharing, cv_node to, enum sharing_kind kind)
 {
-    sharing->tell(sharing->context, to, &(struct sharing_message){.kind = kind, .generation = sharing->generation});
+    sharing->tell(
+        sharing->context, to,
+        &(struct sharing_message){.kind = kind, .generation = sharing->generation, .permits = sharing->permits});
 }
 
 static bool writer_waits(const struct sharing_queue *queue)
@@ -11,31 +15,140 @@ static bool writer_waits(const struct sharing_queue *queue)
     return queue->waits && !queue->reader && queue->firm;
 }
 
+static bool reader_waits(const struct sharing_queue *queue)
+{
+    return queue->waits && queue->reader;
+}
+
+/* ---- the line for permits ---- */
+
+static uint32_t place_in_line(const struct sharing *sharing, cv_node node)
+{
+    uint32_t place = 0;
+    while (place < sharing->in_line && sharing->line[place] != node)
+        place++;
+    return place;
+}
+
+static void stand_in_line(struct sharing *sharing, cv_node node)
+{
+    if (place_in_line(sharing, node) == sharing->in_line && sharing->in_line < CV_MAX_MEMBERS)
+        sharing->line[sharing->in_line++] = (uint8_t)node;
+}
+
+static void step_out_of_line(struct sharing *sharing, cv_node node)
+{
+    const uint32_t place = place_in_line(sharing, node);
+    if (place == sharing->in_line)
+        return;
+    sharing->in_line--;
+    memmove(&sharing->line[place], &sharing->line[place + 1], sharing->in_line - place);
+}
+
+static void dissolve_line(struct sharing *sharing)
+{
+    for (uint32_t i = 0; i < sharing->in_line; i++)
+        if (sharing->line[i] != sharing->me)
+            tell(sharing, sharing->line[i], SHARING_REFUSE);
+    sharing->in_line = 0;
+}
+
+/* May the lender give a permit now? */
+static bool has_permit(const struct sharing *sharing, const struct sharing_queue *queue)
+{
+    return !sharing->untold && queue->holding + sharing->lent < sharing->permits && sharing->next < sharing->end;
+}
+
+static uint64_t loan_of(const struct sharing *sharing)
+{
+    return (sharing->permits ? 1 : LOAN_FENCES) * sharing->step;
+}
+
+static void lend(struct sharing *sharing, cv_node to)
+{
+    sharing->tell(sharing->context, to,
+                  &(struct sharing_message){.kind = SHARING_LEND,
+                                            .generation = sharing->generation,
+                                            .first = sharing->next,
+                                            .entry = sharing->entry,
+                                            .permits = sharing->permits});
+    sharing->next += loan_of(sharing);
+    sharing->lent += sharing->permits != 0;
+    sharing->borrowers |= cv_set_of(to);
+    sharing->open |= cv_set_of(to);
+}
+
+/* Gives permits to the nodes at the head of the line. True if this node comes next, or nobody waits in line. */
+static bool serve_line(struct sharing *sharing, const struct sharing_queue *queue)
+{
+    if (reader_waits(queue))
+        stand_in_line(sharing, sharing->me);
+    else
+        step_out_of_line(sharing, sharing->me);
+    while (sharing->in_line && sharing->line[0] != sharing->me && has_permit(sharing, queue)) {
+        const cv_node next = sharing->line[0];
+        step_out_of_line(sharing, next);
+        lend(sharing, next);
+    }
+    return sharing->in_line && sharing->line[0] == sharing->me && has_permit(sharing, queue);
+}
+
 /* ---- whose turn it is ---- */
+
+bool sharing_has_room(const struct sharing *sharing, bool inside, uint64_t holding)
+{
+    const bool full = inside && sharing->permits && holding + sharing->lent >= sharing->permits;
+    return (sharing->shares || sharing->borrows) && !sharing->closed && !full;
+}
+
+/* Has everybody gone who was inside with this node, or by its loan? */
+static bool is_deserted(const struct sharing *sharing, const struct sharing_queue *queue)
+{
+    return !queue->holding &&
+           !(sharing->permits ? sharing->lent || sharing->untold || sharing->in_line : sharing->borrowers);
+}
 
 static enum sharing_turn turn_inside(struct sharing *sharing, const struct sharing_queue *queue)
 {
-    if (!queue->holding && !sharing->borrowers) {
+    const bool closes = sharing->closed || writer_waits(queue);
+    if (closes || sharing->next >= sharing->end)
+        dissolve_line(sharing);
+    if (is_deserted(sharing, queue)) {
         const bool more = queue->waits && !sharing->closed && sharing->next < sharing->end &&
                           (sharing->next - sharing->first) / sharing->step < queue->handoffs;
         sharing->shares = false;
+        sharing->permits = 0;
+        sharing->borrowers = sharing->open = 0;
         return more ? TURN_GRANT : TURN_LEAVE;
     }
-    for (cv_node node = 0; sharing->open && (sharing->closed || writer_waits(queue)); node++)
+    for (cv_node node = 0; sharing->open && closes; node++)
         if (cv_set_has(sharing->open, node)) {
             sharing->open &= ~cv_set_of(node);
             tell(sharing, node, SHARING_CLOSE);
         }
-    const bool joins =
-        sharing->shares && queue->waits && queue->reader && !sharing->closed && sharing->next < sharing->end;
-    return joins ? TURN_GRANT : TURN_REST;
+    const bool next = sharing->permits && !closes ? serve_line(sharing, queue) : sharing->next < sharing->end;
+    if (!sharing->shares || !reader_waits(queue) || sharing->closed)
+        return TURN_REST;
+    if (queue->permits != sharing->permits)
+        return TURN_MISMATCH;
+    if (next)
+        step_out_of_line(sharing, sharing->me);
+    return next ? TURN_GRANT : TURN_REST;
 }
 
-static void ask(struct sharing *sharing)
+static void ask(struct sharing *sharing, const struct sharing_queue *queue)
 {
+    if (!sharing->asked && !sharing->borrows)
+        sharing->permits = queue->permits;
     if (!sharing->asked)
         tell(sharing, sharing->lender, SHARING_BORROW);
     sharing->asked = true;
+}
+
+static enum sharing_turn mismatch(struct sharing *sharing)
+{
+    sharing->mismatch = false;
+    return TURN_MISMATCH;
 }
 
 /* Nothing is returned before the answer is there: a loan that crosses its return would belong to nobody. */
@@ -45,6 +158,17 @@ static void give_back(struct sharing *sharing, const struct sharing_queue *queue
         return;
     tell(sharing, sharing->lender, SHARING_RETURN);
     sharing->borrows = false;
+}
+
+/* Returns the permits that no client uses. */
+static void return_permits(struct sharing *sharing, const struct sharing_queue *queue)
+{
+    if (!reader_waits(queue) || sharing->closed)
+        sharing->next = sharing->end;
+    const uint64_t used = queue->holding + (sharing->next < sharing->end);
+    for (; sharing->has > used; sharing->has--)
+        tell(sharing, sharing->lender, SHARING_RETURN);
+    sharing->borrows = sharing->has;
 }
 
 /* The lender lets no more readers in, and clients that wait here ask the algorithm. */
@@ -59,15 +183,19 @@ enum sharing_turn sharing_next_turn(struct sharing *sharing, const struct sharin
 {
     if (queue->inside)
         return turn_inside(sharing, queue);
-    if (sharing->lender != CV_NOBODY && queue->waits && queue->reader && !sharing->closed) {
+    if (sharing->permits && sharing->borrows)
+        return_permits(sharing, queue);
+    if (sharing->lender != CV_NOBODY && reader_waits(queue) && !sharing->closed) {
+        if (sharing->borrows ? queue->permits != sharing->permits : sharing->mismatch)
+            return mismatch(sharing);
         if (sharing->borrows && sharing->next < sharing->end)
             return TURN_GRANT;
-        ask(sharing);
+        ask(sharing, queue);
         return TURN_REST;
     }
     if (sharing->lender != CV_NOBODY && writer_waits(queue))
         warn(sharing);
-    if (sharing->borrows)
+    if (sharing->borrows && !sharing->permits)
         give_back(sharing, queue);
     return queue->waits && !queue->wants ? TURN_REQUEST : TURN_REST;
 }
@@ -79,6 +207,7 @@ uint64_t sharing_grant(struct sharing *sharing, const struct sharing_queue *queu
     if (queue->inside && queue->reader && !sharing->shares) {
         sharing->shares = true;
         sharing->generation = fence;
+        sharing->permits = queue->permits;
         tell(sharing, CV_NOBODY, SHARING_SHARES);
     }
     return fence;
@@ -96,28 +225,33 @@ void sharing_enter(struct sharing *sharing, const struct sharing_fences *fences,
 /* ---- what others say ---- */
 
 /* Messages of different nodes come in any order. An earlier generation has nothing left to lend. */
-static void on_shares(struct sharing *sharing, const struct sharing_queue *queue, cv_node from, uint64_t generation)
+static void on_shares(struct sharing *sharing, const struct sharing_queue *queue, cv_node from,
+                      const struct sharing_message *message)
 {
-    if (queue->inside || sharing->borrows || generation <= sharing->generation)
+    if (queue->inside || sharing->borrows || message->generation <= sharing->generation)
         return;
     sharing->lender = from;
-    sharing->generation = generation;
-    sharing->asked = sharing->closed = sharing->told = false; /* the node that was asked before has left */
+    sharing->generation = message->generation;
+    sharing->permits = message->permits;
+    sharing->asked = sharing->closed = sharing->told = sharing->mismatch =
+        false; /* the node that was asked before has left */
 }
 
-static void on_borrow(struct sharing *sharing, const struct sharing_queue *queue, cv_node from, uint64_t generation)
+/* Only the lender knows whether its generation goes on, and what the permits are. */
+static void on_borrow(struct sharing *sharing, const struct sharing_queue *queue, cv_node from,
+                      const struct sharing_message *message)
 {
-    struct sharing_message answer = {.kind = SHARING_REFUSE, .generation = generation};
-    if (queue->inside && sharing->shares && generation == sharing->generation && !sharing->closed &&
-        !writer_waits(queue) && sharing->next + LOAN_FENCES * sharing->step <= sharing->end) {
-        answer.kind = SHARING_LEND;
-        answer.first = sharing->next;
-        answer.entry = sharing->entry;
-        sharing->next += LOAN_FENCES * sharing->step;
-        sharing->borrowers |= cv_set_of(from);
-        sharing->open |= cv_set_of(from);
-    }
-    sharing->tell(sharing->context, from, &answer);
+    const bool current = queue->inside && sharing->shares && message->generation == sharing->generation;
+    const bool lends = current && message->permits == sharing->permits && !sharing->closed && !writer_waits(queue);
+    if (lends && sharing->permits)
+        stand_in_line(sharing, from);
+    else if (lends && sharing->next + loan_of(sharing) <= sharing->end)
+        lend(sharing, from);
+    else
+        sharing->tell(sharing->context, from,
+                      &(struct sharing_message){.kind = SHARING_REFUSE,
+                                                .generation = message->generation,
+                                                .permits = current ? sharing->permits : message->permits});
 }
 
 static void on_lend(struct sharing *sharing, const struct sharing_message *message)
@@ -126,13 +260,16 @@ static void on_lend(struct sharing *sharing, const struct sharing_message *messa
     sharing->borrows = true;
     sharing->entry = message->entry;
     sharing->next = message->first;
-    sharing->end = message->first + LOAN_FENCES * sharing->step;
+    sharing->end = message->first + loan_of(sharing);
+    sharing->has += sharing->permits != 0;
 }
 
-static void on_refuse(struct sharing *sharing)
+static void on_refuse(struct sharing *sharing, uint64_t permits)
 {
     sharing->asked = false;
-    sharing->closed = true;
+    sharing->mismatch = permits != sharing->permits;
+    sharing->closed |= !sharing->mismatch;
+    sharing->permits = permits;
 }
 
 static void on_close(struct sharing *sharing, const struct sharing_queue *queue, cv_node from)
@@ -140,22 +277,34 @@ static void on_close(struct sharing *sharing, const struct sharing_queue *queue,
     sharing->closed |= queue->inside ? sharing->shares : from == sharing->lender;
 }
 
+static void on_holds(struct sharing *sharing, cv_node from, uint64_t permits)
+{
+    if (!cv_set_has(sharing->untold, from))
+        return;
+    sharing->untold &= ~cv_set_of(from);
+    sharing->lent += permits < sharing->permits ? permits : sharing->permits;
+}
+
 void sharing_hear(struct sharing *sharing, const struct sharing_queue *queue, cv_node from,
                   const struct sharing_message *message)
 {
     if (message->kind == SHARING_SHARES)
-        on_shares(sharing, queue, from, message->generation);
+        on_shares(sharing, queue, from, message);
     else if (message->kind == SHARING_BORROW)
-        on_borrow(sharing, queue, from, message->generation);
+        on_borrow(sharing, queue, from, message);
     else if (message->generation != sharing->generation)
         return; /* it is about readers that are gone */
     else if (message->kind == SHARING_LEND && sharing->asked && from == sharing->lender)
         on_lend(sharing, message);
     else if (message->kind == SHARING_REFUSE && from == sharing->lender)
-        on_refuse(sharing);
+        on_refuse(sharing, message->permits);
     else if (message->kind == SHARING_CLOSE)
         on_close(sharing, queue, from);
-    else if (message->kind == SHARING_RETURN) {
+    else if (message->kind == SHARING_HOLDS)
+        on_holds(sharing, from, message->first);
+    else if (message->kind == SHARING_RETURN && sharing->permits) {
+        sharing->lent -= sharing->lent > 0;
+    } else if (message->kind == SHARING_RETURN) {
         sharing->borrowers &= ~cv_set_of(from);
         sharing->open &= ~cv_set_of(from);
     }
@@ -168,7 +317,23 @@ void sharing_forget(struct sharing *sharing)
     sharing->lender = CV_NOBODY;
     sharing->borrowers = sharing->open = 0;
     sharing->next = sharing->end = 0;
+    sharing->permits = sharing->has = sharing->lent = 0;
+    sharing->mismatch = false;
+    sharing->untold = 0;
+    sharing->in_line = 0;
     sharing->shares = sharing->borrows = sharing->asked = sharing->closed = sharing->told = false;
+}
+
+/* The lender learns how many permits are in use here. */
+static void resume_permits(struct sharing *sharing, const struct sharing_queue *queue, uint64_t permits)
+{
+    sharing->permits = permits;
+    sharing->has = queue->holding;
+    sharing->borrows = sharing->has;
+    sharing->tell(
+        sharing->context, sharing->lender,
+        &(struct sharing_message){
+            .kind = SHARING_HOLDS, .generation = sharing->generation, .first = sharing->has, .permits = permits});
 }
 
 /*
@@ -178,12 +343,15 @@ void sharing_forget(struct sharing *sharing)
 void sharing_resume(struct sharing *sharing, const struct sharing_queue *queue, cv_node holder, cv_set sharers,
                     const struct sharing_fences *fences, uint64_t entry)
 {
-    const bool closed = sharing->closed && (sharing->shares || sharing->borrows);
+    const bool goes_on = sharing->shares || sharing->borrows, closed = sharing->closed && goes_on;
+    const uint64_t permits = queue->held ? queue->held : goes_on ? sharing->permits : 0;
     sharing_enter(sharing, fences, entry);
     sharing->closed = closed;
     if (holder == sharing->me) {
         sharing->borrowers = sharers & ~cv_set_of(sharing->me);
         sharing->shares = sharing->borrowers || (queue->holding && queue->shared);
+        sharing->permits = sharing->shares ? permits : 0;
+        sharing->untold = sharing->permits ? sharing->borrowers : 0;
         if (sharing->shares)
             tell(sharing, CV_NOBODY, SHARING_SHARES);
         return;
@@ -193,4 +361,6 @@ void sharing_resume(struct sharing *sharing, const struct sharing_queue *queue, 
     sharing->lender = sharing->borrows ? holder : CV_NOBODY;
     if (!sharing->borrows)
         sharing->generation = 0;
+    else if (permits)
+        resume_permits(sharing, queue, permits);
 }

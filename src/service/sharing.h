@@ -16,6 +16,11 @@
  * A BORROW is always answered: with LEND, or with REFUSE if a writer waits or the question comes too late. A node that
  * is refused asks the algorithm, as for a writer, and so queues up after the writers that asked before: nobody starves.
  *
+ * A semaphore is the same with a number of permits: the lender lends one at a time, with one fence, so that fences
+ * rise in the order of grants. Nodes wait for a permit in line, the lender among them. A borrower returns each permit
+ * when its client is gone. When a view begins the borrowers tell the lender how many permits they have (HOLDS), and it
+ * lends none before it knows.
+ *
  * Why no writer is inside together with a reader: a writer is let in only by a node that is inside, has no reader
  * itself and has no borrower. A node is a borrower from the LEND until the lender has its RETURN, and it returns when
  * it has no reader. While the lender is inside, no other node is: that is what the algorithm promises. This counts on
@@ -31,14 +36,23 @@
 
 #define LOAN_FENCES 16u /* that are lent at a time */
 
-enum sharing_kind { SHARING_SHARES, SHARING_BORROW, SHARING_LEND, SHARING_REFUSE, SHARING_CLOSE, SHARING_RETURN };
+enum sharing_kind {
+    SHARING_SHARES,
+    SHARING_BORROW,
+    SHARING_LEND,
+    SHARING_REFUSE,
+    SHARING_CLOSE,
+    SHARING_RETURN,
+    SHARING_HOLDS
+};
 
 /* What one node tells another. */
 struct sharing_message {
     enum sharing_kind kind;
     uint64_t generation;
-    uint64_t first; /* LEND: the first of the fences */
-    uint64_t entry; /* LEND: the entry that they belong to */
+    uint64_t first;   /* LEND: the first of the fences; HOLDS: how many permits the sender has */
+    uint64_t entry;   /* LEND: the entry that they belong to */
+    uint64_t permits; /* how many may be inside together; 0: any number */
 };
 
 struct sharing {
@@ -60,6 +74,14 @@ struct sharing {
     bool asked;          /* the lender was asked, and has not answered */
     bool closed;         /* no more readers: a writer waits, or there are no fences left */
     bool told;           /* the lender knows that a writer waits here */
+
+    uint64_t permits;             /* of the generation: how many may be inside together; 0: any number */
+    bool mismatch;                /* the lender has refused a client because of other permits */
+    uint64_t has;                 /* a borrower: the permits that it has */
+    uint64_t lent;                /* the lender: the permits that borrowers have */
+    cv_set untold;                /* the lender: borrowers that have yet to tell how many they have */
+    uint32_t in_line;             /* the lender: how many nodes wait for a permit */
+    uint8_t line[CV_MAX_MEMBERS]; /* those nodes, this one among them, the first first */
 };
 
 /* This node and its clients, as the lock has them. */
@@ -70,6 +92,8 @@ struct sharing_queue {
     bool reader;       /* that client wants to share */
     bool firm;         /* that client does not only try */
     bool shared;       /* the clients that hold it share */
+    uint64_t permits;  /* that the client who waits counts with; 0: any number */
+    uint64_t held;     /* that the clients who hold it count with */
     uint64_t holding;  /* how many hold it */
     uint64_t handoffs; /* after so many grants other nodes have their turn */
 };
@@ -78,9 +102,12 @@ enum sharing_turn {
     TURN_REST,    /* nothing to do now */
     TURN_GRANT,   /* let in the first client that waits */
     TURN_REQUEST, /* ask the algorithm */
-    TURN_LEAVE    /* leave the section */
+    TURN_LEAVE,   /* leave the section */
+    TURN_MISMATCH /* the first client that waits counts with other permits than those that hold it */
 };
 
+/* May a reader that comes now be let in beside those inside, as far as this node knows? */
+bool sharing_has_room(const struct sharing *sharing, bool inside, uint64_t holding);
 /* What is to be done next; ask again when it is done. */
 enum sharing_turn sharing_next_turn(struct sharing *sharing, const struct sharing_queue *queue);
 /* The fence of the client that is let in now. */

@@ -15,9 +15,9 @@ void try_lock_ask(struct waiter *wait)
 
 bool try_lock_is_hopeless(const struct lock *lock, bool shares)
 {
-    const struct sharing *sharing = &lock->sharing;
-    const bool held = lock->holds || lock->instance->flags & CV_INSIDE;
-    const bool joins = shares && (sharing->shares || sharing->borrows) && !sharing->closed;
+    const bool inside = lock->instance->flags & CV_INSIDE;
+    const bool held = lock->holds || inside;
+    const bool joins = shares && sharing_has_room(&lock->sharing, inside, lock->holding);
     return held && !(joins && (!lock->first || lock->first->shared));
 }
 

@@ -44,6 +44,7 @@ static struct peer_notice sample(enum peer_notice_kind kind)
                                 .ttl_ms = 11,
                                 .digest = {12, 13},
                                 .cursor = 14,
+                                .permits = 15,
                                 .client = cv_text("alice@web:12:make"),
                                 .value = {"any\0bytes", 9},
                                 .page = cv_text(""),
@@ -94,6 +95,7 @@ static void test_promise_carries_what_a_keeper_needs(void **state)
     assert_int_equal(heard.ttl_ms, 11);
     assert_int_equal(heard.digest[0], 12);
     assert_int_equal(heard.digest[1], 13);
+    assert_int_equal(heard.permits, 15);
     assert_int_equal(heard.ticket, 0);
     assert_int_equal(heard.client.length, strlen("alice@web:12:make"));
     assert_int_equal(heard.value.length, 9);
@@ -199,17 +201,18 @@ static void refuse(struct peer_notice notice, enum peer_notice_kind kind)
 static void test_forged_numbers(void **state)
 {
     (void)state;
-    refuse((struct peer_notice){.fence = 1ull << 63}, PEER_NOTICE_LEADS);
+    refuse((struct peer_notice){.fence = CV_FENCE_END}, PEER_NOTICE_LEADS);
     refuse((struct peer_notice){.fence = 1ull << 63}, PEER_NOTICE_OVER);
     refuse((struct peer_notice){.origin = 1ull << 32}, PEER_NOTICE_LED);
     refuse((struct peer_notice){.hold_kinds = 4}, PEER_NOTICE_UNLOCK);
     refuse((struct peer_notice){.attribute = 1ull << 32}, PEER_NOTICE_STANDS);
     refuse((struct peer_notice){.shared = 2}, PEER_NOTICE_TRY);
-    refuse((struct peer_notice){.sharing_kind = 6}, PEER_NOTICE_SHARING);
+    refuse((struct peer_notice){.sharing_kind = 7}, PEER_NOTICE_SHARING);
     refuse((struct peer_notice){.generation = UINT64_MAX}, PEER_NOTICE_SHARING);
     refuse((struct peer_notice){.first = UINT64_MAX}, PEER_NOTICE_SHARING);
     refuse((struct peer_notice){.cursor = 1ull << 63}, PEER_NOTICE_LIST);
     refuse((struct peer_notice){.cursor = 1ull << 63}, PEER_NOTICE_PAGE);
+    refuse((struct peer_notice){.permits = MOST_PERMITS + 1}, PEER_NOTICE_SHARING);
     refuse((struct peer_notice){.ttl_ms = (1ull << 40) + 1}, PEER_NOTICE_PROMISE);
 }
 

@@ -53,7 +53,8 @@ struct world {
     uint32_t queued;
     uint64_t epoch, entries, clients;
     uint64_t fences[GRANTS], highest, highest_writer;
-    uint32_t grants, abreast, inherited, exhausted;
+    uint32_t grants, abreast, inherited, exhausted, full;
+    uint64_t permits; /* of every client that shares; 0: any number */
 };
 
 static uint32_t pick(struct world *world, uint32_t ways)
@@ -96,11 +97,15 @@ static bool all_quiet(const struct world *world)
 
 static void check_grant(struct world *world, const struct node *node, const struct client *client, uint64_t fence)
 {
+    uint64_t inside = 0;
     for (cv_node other = 0; other < world->size; other++) {
         const struct node *it = &world->nodes[other];
         assert_true(!it->holding || (it->shared && client->reader)); /* a writer is alone */
         world->abreast += it->holding && it != node;
+        inside += it->holding;
     }
+    assert_true(!world->permits || inside < world->permits);
+    world->full += inside + 1 == world->permits;
     assert_true(fence > world->highest_writer);
     assert_true(client->reader || fence > world->highest);
     for (uint32_t i = 0; i < world->grants; i++)
@@ -143,6 +148,8 @@ static struct sharing_queue queue_of(const struct node *node)
                                   .reader = node->waiting_count && node->waiting[0].reader,
                                   .firm = node->waiting_count && !node->waiting[0].tries,
                                   .shared = node->shared,
+                                  .permits = node->waiting_count && node->waiting[0].reader ? node->world->permits : 0,
+                                  .held = node->holding && node->shared ? node->world->permits : 0,
                                   .holding = node->holding,
                                   .handoffs = HANDOFFS};
 }
@@ -322,11 +329,13 @@ static void tell_story(struct world *world, uint64_t seed)
     world->epoch = 1;
     for (cv_node node = 0; node < world->size; node++) {
         world->nodes[node] = (struct node){.world = world, .alive = true};
-        world->nodes[node].sharing = (struct sharing){.tell = tell, .context = &world->nodes[node], .me = node};
+        world->nodes[node].sharing =
+            (struct sharing){.tell = tell, .context = &world->nodes[node], .me = node, .step = STEP};
         sharing_forget(&world->nodes[node].sharing);
     }
     /* Now and then readers alone, so many that an entry has no fences left for them. */
     const bool crowd = seed % 16 == 0;
+    world->permits = seed % 3 == 1 ? 1 + pick(world, 4) : 0;
     const uint32_t writers = crowd ? 0 : pick(world, 40);
     for (uint32_t i = 0; i < (crowd ? 12000u : 3000u); i++)
         step(world, true, writers);
@@ -343,7 +352,7 @@ static void readers_share_writers_do_not(void **state)
     const char *stories = getenv("CONCLAVE_STORIES");
     const uint64_t count = stories ? strtoull(stories, NULL, 10) : 2000;
     struct world *world = malloc(sizeof *world);
-    uint64_t abreast = 0, inherited = 0, exhausted = 0;
+    uint64_t abreast = 0, inherited = 0, exhausted = 0, full = 0;
     (void)state;
     assert_non_null(world);
     for (uint64_t seed = 1; seed <= count; seed++) {
@@ -351,10 +360,13 @@ static void readers_share_writers_do_not(void **state)
         abreast += world->abreast;
         inherited += world->inherited;
         exhausted += world->exhausted;
+        full += world->full;
     }
-    print_message("%llu grants beside readers of another node, %llu lenders gone, %llu times no fences left\n",
-                  (unsigned long long)abreast, (unsigned long long)inherited, (unsigned long long)exhausted);
-    assert_true(abreast > 10 * count && inherited > count / 10 && exhausted > count / 100);
+    print_message("%llu grants beside readers of another node, %llu lenders gone, %llu times no fences left, "
+                  "%llu last permits\n",
+                  (unsigned long long)abreast, (unsigned long long)inherited, (unsigned long long)exhausted,
+                  (unsigned long long)full);
+    assert_true(abreast > 10 * count && inherited > count / 10 && exhausted > count / 100 && full > count);
     free(world);
 }
 

@@ -19,6 +19,7 @@ struct cv_promise {
     uint64_t ttl_ms;
     uint64_t entry;              /* the algorithm's fence of the entry that the promise belongs to */
     uint64_t generation;         /* of the readers inside together; 0: not shared */
+    uint64_t permits;            /* how many may be inside together; 0: any number, if it is shared */
     uint64_t digest[2];          /* of the promise's secret */
     uint64_t owner;              /* the session that got the promise */
     cv_id origin;                /* that session's node */
