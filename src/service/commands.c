@@ -3,74 +3,24 @@
 #include "service/commands.h"
 
 #include <stdlib.h>
-#include <xxhash.h>
 
 #include "service/access.h"
 #include "service/connection_commands.h"
 #include "service/force.h"
 #include "service/info.h"
 #include "service/listing.h"
+#include "service/lock_all.h"
 #include "service/membership.h"
 #include "service/observers.h"
 #include "service/places.h"
 #include "service/try_lock.h"
-
-#define SECRET_BYTES 128u
+#include "service/words.h"
 
 typedef const struct cv_resp_command *words;
 
 static struct cv_brief brief(struct cv_text text)
 {
     return cv_brief_text(text);
-}
-
-/* ---- names and numbers ---- */
-
-static bool is_name(struct session *session, struct cv_text name)
-{
-    if (name.length > CV_NAME_BYTES) {
-        cv_resp_error(&session->out, "TOOBIG a name of %zu bytes, expected at most %u", name.length, CV_NAME_BYTES);
-        return false;
-    }
-    for (size_t i = 0; i < name.length; i++)
-        if ((unsigned char)name.start[i] < ' ' || name.start[i] == 127) {
-            cv_resp_error(&session->out, "ERR name '%s': expected no control characters", brief(name).text);
-            return false;
-        }
-    if (!name.length)
-        cv_resp_error(&session->out, "ERR name '': expected 1 to %u bytes", CV_NAME_BYTES);
-    return name.length;
-}
-
-static bool is_number(struct session *session, const char *what, struct cv_text text, uint64_t *number)
-{
-    if (cv_parse_number(text, LONGEST_MS, number))
-        return true;
-    cv_resp_error(&session->out, "ERR %s '%s': expected a number of 0 to %llu", what, brief(text).text,
-                  (unsigned long long)LONGEST_MS);
-    return false;
-}
-
-static bool is_fence(struct session *session, struct cv_text text, uint64_t *fence)
-{
-    if (cv_parse_number(text, INT64_MAX, fence))
-        return true;
-    cv_resp_error(&session->out, "ERR fence '%s': expected the number that LOCK gave", brief(text).text);
-    return false;
-}
-
-/* The highest priority is preferred; a client that names none has 0. */
-static bool is_priority(struct session *session, struct cv_text text, int64_t *priority)
-{
-    const bool negative = text.length && text.start[0] == '-';
-    uint64_t size;
-    if (!cv_parse_number((struct cv_text){text.start + negative, text.length - negative}, INT32_MAX, &size)) {
-        cv_resp_error(&session->out, "ERR PRIORITY '%s': expected a number of %d to %d", brief(text).text, -INT32_MAX,
-                      INT32_MAX);
-        return false;
-    }
-    *priority = negative ? -(int64_t)size : (int64_t)size;
-    return true;
 }
 
 /* ---- LOCK, CAMPAIGN ---- */
@@ -81,17 +31,8 @@ struct lock_options {
     int64_t priority;
     struct cv_text value; /* starts at NULL: none */
     uint64_t permits;
-    bool waits_for_ever, shared, deadline;
+    bool waits_for_ever, shared, deadline, reentrant;
 };
-
-static bool is_ttl(struct session *session, struct cv_text text, uint64_t *ttl_ms)
-{
-    if (!is_number(session, "TTL", text, ttl_ms))
-        return false;
-    if (!*ttl_ms)
-        cv_resp_error(&session->out, "ERR TTL '0': expected at least 1 millisecond");
-    return *ttl_ms;
-}
 
 static bool is_value(struct session *session, words command, uint32_t which, struct cv_text *value)
 {
@@ -114,28 +55,6 @@ static bool keep_value(struct session *session, struct cv_text value)
     return !value.start || session->wait.value;
 }
 
-static bool are_permits(struct session *session, struct cv_text text, uint64_t *permits)
-{
-    if (cv_parse_number(text, MOST_PERMITS, permits) && *permits)
-        return true;
-    cv_resp_error(&session->out, "ERR PERMITS '%s': expected a number of 1 to %u", brief(text).text, MOST_PERMITS);
-    return false;
-}
-
-/* Only the digest of a secret is kept and told to other members: nobody can find out the secret from it. */
-static bool is_secret(struct session *session, struct cv_text text, uint64_t digest[2])
-{
-    if (text.length < 1 || text.length > SECRET_BYTES) {
-        cv_resp_error(&session->out, "ERR SECRET of %zu bytes: expected 1 to %u that nobody can guess", text.length,
-                      SECRET_BYTES);
-        return false;
-    }
-    const XXH128_hash_t hash = XXH3_128bits(text.start, text.length);
-    digest[0] = hash.low64 | 1; /* 0 is none */
-    digest[1] = hash.high64;
-    return true;
-}
-
 /* Options follow the name, in any order. */
 static bool read_options(struct session *session, words command, bool leads, struct lock_options *options)
 {
@@ -145,30 +64,33 @@ static bool read_options(struct session *session, words command, bool leads, str
         const struct cv_text value = i + 1 < command->count ? command->word[i + 1] : (struct cv_text){"", 0};
         bool good = true;
         if (cv_resp_is(option, "WAIT")) {
-            good = is_number(session, "WAIT", value, &options->wait_ms);
+            good = word_is_number(session, "WAIT", value, &options->wait_ms);
             options->waits_for_ever = false;
             i++;
         } else if (cv_resp_is(option, "TTL")) {
-            good = is_ttl(session, value, &options->ttl_ms);
+            good = word_is_ttl(session, value, &options->ttl_ms);
             i++;
         } else if (cv_resp_is(option, "SECRET")) {
-            good = is_secret(session, value, options->digest);
+            good = word_is_secret(session, value, options->digest);
             i++;
         } else if (cv_resp_is(option, "DEADLINE")) {
             options->deadline = true;
         } else if (leads && cv_resp_is(option, "PRIORITY")) {
-            good = is_priority(session, value, &options->priority);
+            good = word_is_priority(session, value, &options->priority);
             i++;
         } else if (leads && cv_resp_is(option, "VALUE")) {
             good = is_value(session, command, ++i, &options->value);
         } else if (!leads && cv_resp_is(option, "SHARED")) {
             options->shared = true;
+        } else if (!leads && cv_resp_is(option, "REENTRANT")) {
+            options->reentrant = true;
         } else if (!leads && cv_resp_is(option, "PERMITS")) {
-            good = are_permits(session, value, &options->permits);
+            good = word_is_permits(session, value, &options->permits);
             i++;
         } else {
             cv_resp_error(&session->out, "ERR '%s': expected %s, WAIT ms, TTL ms, SECRET secret or DEADLINE",
-                          brief(option).text, leads ? "PRIORITY number, VALUE value" : "SHARED, PERMITS number");
+                          brief(option).text,
+                          leads ? "PRIORITY number, VALUE value" : "SHARED, PERMITS number, REENTRANT");
             return false;
         }
         if (!good)
@@ -178,26 +100,27 @@ static bool read_options(struct session *session, words command, bool leads, str
 }
 
 /* What the session has only renewed for somebody else, it may wait for. */
-static bool holds_already(const struct session *session, const struct lock *lock)
+static struct lock_hold *own_hold(const struct session *session, const struct lock *lock)
 {
     const struct cv_roster *roster = session->service->host->roster;
-    for (const struct lock_hold *hold = lock->holds; hold; hold = hold->next)
-        if (hold->session == session && hold->owner == session->number && hold->origin == roster->ids[roster->me])
-            return true;
-    return false;
+    struct lock_hold *hold = lock->holds;
+    while (hold &&
+           (hold->session != session || hold->owner != session->number || hold->origin != roster->ids[roster->me]))
+        hold = hold->next;
+    return hold;
 }
 
 /*
  * A try waits until the other members have had time to answer, if there are others and this node does not know the
  * answer.
  */
-static void limit_wait(struct session *session, const struct lock_options *options)
+void command_limit_wait(struct session *session, uint64_t wait_ms)
 {
     struct cv_service *service = session->service;
     struct waiter *wait = &session->wait;
     const bool asks = cv_set_count(service->host->view.members) > 1 &&
                       (wait->lock->sharing.asked || !try_lock_is_hopeless(wait->lock, wait->shared));
-    const uint64_t patience_us = wait->tries ? service->member->try_us : options->wait_ms * 1000;
+    const uint64_t patience_us = wait->tries ? service->member->try_us : wait_ms * 1000;
     if (wait->tries && !asks) {
         session_timed_out(wait);
         return;
@@ -207,40 +130,70 @@ static void limit_wait(struct session *session, const struct lock_options *optio
         try_lock_ask(wait);
 }
 
+bool command_may_wait(struct session *session, const struct lock *lock, bool tries)
+{
+    const struct cv_service *service = session->service;
+    if (session->holding >= service->limits->held_each) {
+        cv_resp_error(&session->out, "BUSY this connection holds %llu locks and leaderships, expected no more",
+                      (unsigned long long)session->holding);
+        return false;
+    }
+    if (own_hold(session, lock)) {
+        cv_resp_error(&session->out, "HELD this connection holds it already");
+        return false;
+    }
+    if (cv_member_is_hopeless(service->member, tries)) {
+        cv_resp_error(&session->out, NO_QUORUM);
+        return false;
+    }
+    if (cv_host_ready(service->host) && !cv_view_has_fences(&service->host->view)) {
+        cv_resp_error(&session->out, NO_FENCES);
+        return false;
+    }
+    if (tries && !cv_host_ready(service->host)) {
+        cv_resp_error(&session->out, "LOADING the node is not in a view yet");
+        return false;
+    }
+    return true;
+}
+
+/* The session has it already, and takes it once more: it gives it back as often. False if it does not have it. */
+static bool take_again(struct session *session, const struct lock *lock, const struct lock_options *options)
+{
+    struct lock_hold *hold = own_hold(session, lock);
+    if (!hold)
+        return false;
+    if (hold->shared != (options->shared || options->permits) || hold->permits != options->permits) {
+        cv_resp_error(&session->out, "HELD this connection holds it already, and in another way");
+        return true;
+    }
+    hold->again++;
+    if (hold->ttl_ms)
+        lock_extend(hold);
+    session->wait.deadline = options->deadline;
+    session->wait.since_ms = cv_loop_coarse_ms(session->service->loop);
+    session_tell_grant(hold);
+    return true;
+}
+
 static void queue_up(struct session *session, words command, enum cv_subject subject)
 {
     struct cv_service *service = session->service;
     struct waiter *wait = &session->wait;
     struct lock_options options;
-    if (!is_name(session, command->word[1]) || !read_options(session, command, subject == CV_SUBJECT_LEADER, &options))
+    if (!word_is_name(session, command->word[1]) ||
+        !read_options(session, command, subject == CV_SUBJECT_LEADER, &options))
         return;
     struct lock *lock = lock_open(service, subject, command->word[1]);
     if (!lock) {
         cv_resp_error(&session->out, "BUSY too many names");
         return;
     }
-    if (session->holding >= service->limits->held_each) {
-        cv_resp_error(&session->out, "BUSY this connection holds %llu locks and leaderships, expected no more",
-                      (unsigned long long)session->holding);
-        return;
-    }
-    if (holds_already(session, lock)) {
-        cv_resp_error(&session->out, "HELD this connection holds it already");
-        return;
-    }
     const bool tries = !options.waits_for_ever && !options.wait_ms;
-    if (cv_member_is_hopeless(service->member, tries)) {
-        cv_resp_error(&session->out, NO_QUORUM);
+    if (options.reentrant && take_again(session, lock, &options))
         return;
-    }
-    if (cv_host_ready(service->host) && !cv_view_has_fences(&service->host->view)) {
-        cv_resp_error(&session->out, NO_FENCES);
+    if (!command_may_wait(session, lock, tries))
         return;
-    }
-    if (tries && !cv_host_ready(service->host)) {
-        cv_resp_error(&session->out, "LOADING the node is not in a view yet");
-        return;
-    }
     if (!keep_value(session, options.value))
         return;
     wait->ttl_ms = options.ttl_ms;
@@ -254,7 +207,7 @@ static void queue_up(struct session *session, words command, enum cv_subject sub
     wait->claimed = 0;
     lock_wait(lock, wait);
     if (wait->lock && !options.waits_for_ever)
-        limit_wait(session, &options);
+        command_limit_wait(session, options.wait_ms);
 }
 
 static void run_lock(struct session *session, words command)
@@ -281,7 +234,10 @@ int64_t command_end(struct lock_hold *hold)
 {
     if (!hold)
         return -1;
-    lock_end(hold);
+    if (hold->again)
+        hold->again--;
+    else
+        lock_end(hold);
     return 1;
 }
 
@@ -338,22 +294,22 @@ void command_claim(struct session *session, struct cv_text name, const struct pe
 static bool read_order(struct session *session, words command, struct peer_request_order *order)
 {
     cv_drop_text(&session->wait.value);
-    if (!is_name(session, command->word[1]) || !is_fence(session, command->word[2], &order->fence))
+    if (!word_is_name(session, command->word[1]) || !word_is_fence(session, command->word[2], &order->fence))
         return false;
     for (uint32_t i = 3; i < command->count; i++) {
         const struct cv_text option = command->word[i];
         const struct cv_text value = i + 1 < command->count ? command->word[i + 1] : (struct cv_text){"", 0};
         bool good = true;
         if (cv_resp_is(option, "SECRET")) {
-            good = is_secret(session, value, order->digest);
+            good = word_is_secret(session, value, order->digest);
             i++;
         } else if (order->renews && cv_resp_is(option, "TTL")) {
-            good = is_ttl(session, value, &order->ttl_ms);
+            good = word_is_ttl(session, value, &order->ttl_ms);
             i++;
         } else if (order->renews && cv_resp_is(option, "SHARED")) {
             order->shared = true;
         } else if (order->renews && cv_resp_is(option, "PERMITS")) {
-            good = are_permits(session, value, &order->permits);
+            good = word_is_permits(session, value, &order->permits);
             i++;
         } else if (order->renews && cv_resp_is(option, "LEADER")) {
             order->kinds &= HOLD_LEADER;
@@ -403,7 +359,7 @@ static void run_resign(struct session *session, words command)
             peer_request_run(session, command->word[1], &order);
         return;
     }
-    if (!is_name(session, command->word[1]))
+    if (!word_is_name(session, command->word[1]))
         return;
     const struct lock *lock = lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]);
     struct lock_hold *hold = lock ? lock->holds : NULL;
@@ -417,13 +373,13 @@ static void run_resign(struct session *session, words command)
 
 static void run_leader(struct session *session, words command)
 {
-    if (is_name(session, command->word[1]))
+    if (word_is_name(session, command->word[1]))
         info_write_leader(session, lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]));
 }
 
 static void run_observe(struct session *session, words command)
 {
-    if (is_name(session, command->word[1]))
+    if (word_is_name(session, command->word[1]))
         observers_add(session, command->word[1]);
 }
 
@@ -431,14 +387,14 @@ static void run_observe(struct session *session, words command)
 
 static void run_waiters(struct session *session, words command)
 {
-    if (is_name(session, command->word[1]))
+    if (word_is_name(session, command->word[1]))
         listing_waiters(session, command->word[1]);
 }
 
 static void run_ask_back(struct session *session, words command)
 {
     const uint64_t kinds = kinds_allowed(session, command->word[1]);
-    if (kinds && is_name(session, command->word[1]))
+    if (kinds && word_is_name(session, command->word[1]))
         listing_ask_back(session, command->word[1], kinds);
 }
 
@@ -449,7 +405,7 @@ static void run_force(struct session *session, words command)
 {
     struct peer_request_order order = {.kinds = HOLD_LOCK | HOLD_LEADER};
     const struct cv_text reason = command->word[3];
-    if (!is_name(session, command->word[1]) || !is_fence(session, command->word[2], &order.fence))
+    if (!word_is_name(session, command->word[1]) || !word_is_fence(session, command->word[2], &order.fence))
         return;
     if (!reason.length || reason.length > FORCE_REASON_BYTES) {
         cv_resp_error(&session->out, "ERR reason of %zu bytes: expected 1 to %u that say why", reason.length,
@@ -506,6 +462,8 @@ static const struct {
     bool by_hand;         /* may be a line of words: it changes nothing, so a browser may be made to send it */
 } commands[] = {
     {"LOCK", 2, 12, run_lock, false, CV_MAY_LOCK, false},
+    {"LOCKALL", 2, NO_LIMIT, lock_all_run, false, CV_MAY_TALK, false},
+    {"SEQUENCE", 2, 3, lock_all_run_sequence, false, CV_MAY_LOCK, false},
     {"UNLOCK", 3, 5, run_unlock, false, CV_MAY_LOCK, false},
     {"RENEW", 3, 13, run_renew, false, CV_MAY_TALK, false},
     {"CAMPAIGN", 2, 13, run_campaign, false, CV_MAY_ELECT, false},

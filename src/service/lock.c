@@ -9,6 +9,8 @@
 #include "live/views.h"
 #include "service/delay.h"
 #include "service/listing.h"
+#include "service/lock_all.h"
+#include "service/lock_fences.h"
 #include "service/named_election.h"
 #include "service/permits.h"
 #include "service/session.h"
@@ -131,8 +133,8 @@ static void log_loss(const struct lock_hold *hold)
 static void expired(struct cv_alarm *alarm)
 {
     struct lock_hold *hold = cv_alarm_owner(alarm, struct lock_hold, alarm);
-    if (hold->confirming) {
-        lock_extend(hold); /* its time begins when enough members know of it */
+    if (hold->confirming || lock_all_has(hold)) {
+        lock_extend(hold); /* its time begins when enough members know of it, and when others are there, too */
         return;
     }
     log_loss(hold);
@@ -307,42 +309,10 @@ static void grant(struct lock *lock, struct waiter *wait, struct lock_hold *hold
         lock_confirm(hold);
 }
 
-/* ---- fences ---- */
-
-/*
- * Grants of a name have rising places in the view's block of fences. A node inside knows the highest place that was
- * given: every message of the algorithm tells what its sender knows (instance->given), and mutual exclusion makes sure
- * that messages lead from each exit to the next entry. So no place is lost between nodes.
- */
-static struct sharing_fences fences_from(const struct lock *lock, uint64_t first)
-{
-    const struct cv_view *view = &lock->instance->host->view;
-    return (struct sharing_fences){.first = first, .end = view->base + CV_BLOCK, .step = cv_view_step(view)};
-}
-
-/* Notes the places that were given, and asks for a new view in good time before the block is used up. */
-static void note_given(struct lock *lock)
-{
-    struct cv_instance *instance = lock->instance;
-    const struct cv_view *view = &instance->host->view;
-    const uint64_t last = instance->flags & CV_INSIDE ? cv_view_place(view, lock->sharing.next) - 1 : 0;
-    const uint64_t places = cv_view_places(view);
-    if (lock->sharing.next > view->base && last < places && last > instance->given)
-        instance->given = last;
-    if (instance->given >= places - places / 8)
-        service_renew_view(lock->service);
-}
-
-/* Has this node no fence left to give in this view, though it is inside? Then it lets nobody in before the next. */
-static bool is_spent(const struct lock *lock)
-{
-    return lock->instance->flags & CV_INSIDE && lock->sharing.next >= lock->sharing.end;
-}
-
 /* Must this node stay inside although nobody holds anything, and let nobody in? */
 static bool must_stay_inside(const struct lock *lock)
 {
-    return lock->unaware || is_spent(lock) || delay_rests(lock);
+    return lock->unaware || lock_fences_are_spent(lock) || delay_rests(lock);
 }
 
 /* The clock is read each time before anything is granted: a node that was stopped does not know that. */
@@ -402,7 +372,7 @@ static enum sharing_turn take_turn(struct lock *lock)
     if (hold)
         grant(lock, lock->first, hold, sharing_grant(&lock->sharing, &queue));
     note_sharing(lock);
-    note_given(lock);
+    lock_fences_note(lock);
     if (turn == TURN_LEAVE)
         cv_host_release(service->host, lock->instance);
     else if (turn == TURN_REQUEST)
@@ -435,11 +405,12 @@ void lock_entered(struct cv_instance *instance)
     const struct cv_algorithm_host *host = instance->host;
     const bool spent = instance->given + 1 >= cv_view_places(&host->view);
     instance->given += !spent;
-    struct sharing_fences fences = fences_from(lock, cv_view_fence(&host->view, instance->given, host->roster->me));
+    struct sharing_fences fences =
+        lock_fences_from(lock, cv_view_fence(&host->view, instance->given, host->roster->me));
     if (spent)
         fences.first = fences.end;
     sharing_enter(&lock->sharing, &fences, instance->fence);
-    note_given(lock);
+    lock_fences_note(lock);
     lock_serve(lock);
 }
 
@@ -607,7 +578,7 @@ void lock_resume(struct cv_instance *instance)
     ttl_promise_inherit(lock);
     const struct sharing_queue queue = queue_of(lock);
     const struct sharing_fences fences =
-        fences_from(lock, cv_instance_first_fence(instance, &instance->host->view, me));
+        lock_fences_from(lock, cv_instance_first_fence(instance, &instance->host->view, me));
     sharing_resume(&lock->sharing, &queue, instance->holder, instance->sharers, &fences, instance->fence);
     leader_resume(lock);
     for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {

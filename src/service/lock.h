@@ -66,6 +66,7 @@ struct lock_hold {
     struct lock_hold *next, *previous; /* of the same lock */
     struct lock_hold *more, *less;     /* of the same session */
     bool shared;
+    uint64_t again;  /* how often its client has taken it again, REENTRANT, and not given it back */
     bool confirming; /* its client is told once enough members know it */
     bool ends_here;  /* this node records its end */
     bool lost;       /* its client has not ended it */

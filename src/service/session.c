@@ -14,8 +14,10 @@
 #include "live/settings/settings_security.h"
 #include "service/commands.h"
 #include "service/listing.h"
+#include "service/lock_all.h"
 #include "service/observers.h"
 #include "service/places.h"
+#include "service/ttl_promise.h"
 
 #define ALARMS_EACH 5u /* its wait, its request, its time at the door and in a reserved place, its half command */
 #define HOLDS_EACH_TIME 64u
@@ -35,7 +37,7 @@ static struct session *session_of_chore(struct cv_chore *chore)
 /* Does a command of the session wait for something? */
 static bool is_busy(const struct session *session)
 {
-    return session->wait.lock || session->granting || session->request.name;
+    return session->wait.lock || session->granting || session->request.name || session->all;
 }
 
 static bool may_go_on(const struct session *session)
@@ -231,6 +233,14 @@ static void tell_watcher(const struct lock_hold *hold, enum hold_change change)
         watcher->changed(watcher->context, hold, change);
 }
 
+void session_tell_grant(struct lock_hold *hold)
+{
+    if (hold->session->wait.deadline)
+        tell_deadline(hold->session, hold);
+    else
+        cv_resp_integer(&hold->session->out, (int64_t)hold->fence);
+}
+
 void session_granted(struct lock_hold *hold)
 {
     struct session *session = hold->session;
@@ -242,12 +252,12 @@ void session_granted(struct lock_hold *hold)
     if (!wait->claimed)
         cv_member_record_grant(session->service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
                                CV_GRANT_BEGINS, hold->ttl_ms);
-    if (wait->claimed)
+    if (session->all)
+        lock_all_granted(session, hold);
+    else if (wait->claimed)
         peer_request_answer(session, &(struct peer_request_order){.renews = true}, command_renew(hold));
-    else if (wait->deadline)
-        tell_deadline(session, hold);
     else
-        cv_resp_integer(&session->out, (int64_t)hold->fence);
+        session_tell_grant(hold);
     cv_stream_mark(&session->stream);
 }
 
@@ -261,6 +271,10 @@ void session_hand_over(struct lock_hold *hold)
     const struct cv_text name = cv_instance_name(hold->lock->instance);
     struct hold_proof *proof = session ? malloc(sizeof *proof + name.length) : NULL;
     hold->ends_here = false;
+    if (lock_all_has(hold)) {
+        ttl_promise_withdraw(hold);
+        lock_all_lost(session);
+    }
     if (!proof)
         return;
     *proof = (struct hold_proof){.next = session->proofs,
@@ -279,6 +293,10 @@ static void tell_loss(struct lock_hold *hold, struct cv_text reason)
     hold->lost = true;
     if (!session)
         return;
+    if (lock_all_has(hold)) {
+        lock_all_lost(session);
+        return;
+    }
     if (session->out.protocol < 3) {
         cv_stream_close(&session->stream); /* RESP2 has no other way to tell it */
         return;
@@ -323,6 +341,10 @@ void session_drop_hold(struct lock_hold *hold)
 
 void session_refuse(struct waiter *wait, const char *why)
 {
+    if (wait->session->all) {
+        lock_all_failed(wait->session, why);
+        return;
+    }
     cv_resp_error(&wait->session->out, "%s", why);
     cv_stream_mark(&wait->session->stream);
 }
@@ -330,8 +352,7 @@ void session_refuse(struct waiter *wait, const char *why)
 void session_no_memory(struct waiter *wait)
 {
     cv_alarm_cancel(wait->session->service->alarms, &wait->alarm);
-    cv_resp_error(&wait->session->out, OUT_OF_MEMORY);
-    cv_stream_mark(&wait->session->stream);
+    session_refuse(wait, OUT_OF_MEMORY);
 }
 
 static void waited_too_long(struct cv_alarm *alarm)
@@ -346,6 +367,10 @@ void session_timed_out(struct waiter *wait)
         lock_give_up(wait);
     else if (session->granting)
         lock_end(session->granting);
+    if (session->all) {
+        lock_all_failed(session, NULL);
+        return;
+    }
     cv_resp_nil(&session->out);
     cv_stream_mark(&session->stream);
 }
@@ -386,6 +411,7 @@ static void let_go_some(struct session *session)
 
 static void let_go(struct session *session)
 {
+    lock_all_drop(session);
     if (session->wait.lock)
         lock_give_up(&session->wait);
     cv_alarm_cancel(session->service->alarms, &session->wait.alarm);

@@ -39,6 +39,7 @@ struct session {
     struct observer *observers; /* of the elections that it observes */
     uint64_t holding;           /* how many holds */
     uint64_t observing;         /* how many observers */
+    struct lock_all *all;       /* LOCKALL that is under way, or NULL */
     struct listing *listing;    /* LOCKS that is being answered, or NULL */
     struct cv_chore chore;      /* more commands have come than one turn of the loop has time for */
     struct cv_alarm unfinished; /* a command has begun, and has to end by then */
@@ -67,6 +68,8 @@ void session_take(struct session *session, struct lock_hold *hold);
 void session_adopt(struct session *session, struct lock_hold *hold);
 /* Its client is told. */
 void session_granted(struct lock_hold *hold);
+/* Tells the fence, and how long it surely lasts if that was asked for. */
+void session_tell_grant(struct lock_hold *hold);
 /* Another member keeps the hold now. */
 void session_hand_over(struct lock_hold *hold);
 /* The hold is lost; its client is told. */

@@ -157,5 +157,155 @@ def crowd_of_permits():
     cluster.remove()
 
 
+def held(cluster, name, node=1):
+    """Is it held by somebody, as a client of that node sees it?"""
+    client = cluster.client(node)
+    fence = client.ask("LOCK", name, "WAIT", 0)
+    client.close()
+    return fence is None
+
+
+def all_or_none():
+    """Several names at once: their fences in the order of the words; nothing is kept of what could not be had as a whole."""
+    with Cluster(3, *CALM) as cluster:
+        one, two, three = (cluster.client(node) for node in (1, 2, 3))
+        fences = one.ask("LOCKALL", "c", "a", "b")
+        assert len(fences) == 3 and all(held(cluster, name, 2) for name in "abc")
+        assert two.ask("LOCKALL", "WAIT", 0, "b", "free") is None and not held(cluster, "free", 3)
+        assert two.ask("LOCKALL", "WAIT", 300, "0", "b", "free") is None and not held(cluster, "0", 3)
+        two.say("LOCKALL", "WAIT", 20000, "b", "0", "a")
+        assert waits(two)
+        assert one.ask("UNLOCK", "a", fences[1]) == 1
+        assert waits(two) and held(cluster, "0", 3)
+        assert one.ask("UNLOCK", "b", fences[2]) == 1
+        more = two.hear()
+        assert more[0] > fences[2] and more[2] > fences[1], (fences, more)
+        three.say("LOCKALL", "0", "c")
+        assert waits(three)
+        three.close()  # while it waits for 0: it has nothing, and gets nothing
+        two.close()
+        one.close()
+        four = cluster.client(2)
+        assert len(four.ask("LOCKALL", "WAIT", 20000, "0", "a", "b", "c")) == 4
+        for words, told in ((("a", "a"), "ERR name 'a'"), (("WAIT", 1), "ERR LOCKALL"), (("WAIT", "x", "a"), "ERR WAIT"),
+                            (("TTL", 0, "a"), "ERR TTL"), (("",), "ERR name"), (("d", "a"), "HELD"), (("x" * 513,), "TOOBIG")):
+            assert refused(four, "LOCKALL", *words).startswith(told), words
+        assert not held(cluster, "d")
+        four.close()
+    cluster.check()
+    cluster.judge(allow=["every-request"])
+    cluster.remove()
+
+
+def all_with_a_ttl():
+    """Times to live begin when all names are there. A client that goes before leaves nothing behind; one that goes after, does."""
+    with Cluster(3, *CALM) as cluster:
+        holder, one, two = (cluster.client(node) for node in (3, 1, 2))
+        fence = holder.ask("LOCK", "b")
+        one.say("LOCKALL", "TTL", 700, "SECRET", "x", "a", "b")
+        two.say("LOCKALL", "TTL", 60000, "a2", "b")
+        assert waits(one) and waits(two)
+        time.sleep(1.5)
+        assert held(cluster, "a", 3), "its time has not begun"
+        two.close()
+        deadline = time.monotonic() + 20
+        while held(cluster, "a2", 3):
+            assert time.monotonic() < deadline
+        assert holder.ask("UNLOCK", "b", fence) == 1
+        fences = one.hear()
+        one.close()
+        assert holder.ask("LOCK", "b", "WAIT", 20000) > fences[1] and not held(cluster, "a", 3)
+        holder.close()
+    cluster.check()
+    cluster.remove()
+
+
+def all_against_each_other():
+    """Clients of all nodes that want overlapping names, each in its own order: nobody waits for ever, and each is alone."""
+    orders = [("a", "b", "c"), ("c", "b", "a"), ("b", "c"), ("c", "a"), ("b", "a"), ("a", "c", "b")]
+    users = {name: [] for name in "abc"}
+    mutex = threading.Lock()
+
+    def work(cluster, node, names):
+        client = cluster.client(node)
+        for _ in range(8):
+            fences = client.ask("LOCKALL", *names)
+            with mutex:
+                assert not any(users[name] for name in names), users
+                for name in names:
+                    users[name].append(node)
+            time.sleep(0.001)
+            with mutex:
+                for name in names:
+                    users[name].clear()
+            for name, fence in zip(names, fences):
+                assert client.ask("UNLOCK", name, fence) == 1
+        client.close()
+
+    with Cluster(3, *CALM) as cluster:
+        in_parallel(*[lambda turn=turn, names=names: work(cluster, 1 + turn % 3, names) for turn, names in enumerate(orders)])
+    cluster.check()
+    cluster.judge()
+    cluster.remove()
+
+
+def again():
+    """A connection that holds a lock takes it again, if it says so, and gives it back as often."""
+    with Cluster(3, *CALM) as cluster:
+        one, two = cluster.client(1), cluster.client(2)
+        fence = one.ask("LOCK", "a", "REENTRANT")
+        assert refused(one, "LOCK", "a").startswith("HELD")
+        assert [one.ask("LOCK", "a", "REENTRANT") for _ in range(3)] == [fence] * 3
+        assert refused(one, "LOCK", "a", "REENTRANT", "SHARED").startswith("HELD")
+        assert one.ask("LOCK", "a", "REENTRANT", "DEADLINE")[0] == fence
+        for _ in range(4):
+            assert one.ask("UNLOCK", "a", fence) == 1
+            assert two.ask("LOCK", "a", "REENTRANT", "WAIT", 0) is None
+        assert one.ask("UNLOCK", "a", fence) == 1
+        later = two.ask("LOCK", "a", "REENTRANT", "WAIT", 10000)
+        assert later > fence and one.ask("UNLOCK", "a", fence) == 0
+        two.ask("LOCK", "a", "REENTRANT")
+        two.close()  # all of it ends with the connection
+        assert one.ask("LOCK", "a", "WAIT", 10000) > later
+        one.close()
+    cluster.check()
+    cluster.judge()
+    cluster.remove()
+
+
+def numbers():
+    """Unique numbers in blocks, from all nodes at once: no two overlap, and whoever asks later gets higher ones."""
+    blocks, mutex = [], threading.Lock()
+
+    def work(cluster, node):
+        client = cluster.client(node)
+        last = -1
+        for turn in range(25):
+            count = (1, 7, 100, 4096)[turn % 4]
+            first = client.ask("SEQUENCE", "ids", count)
+            assert last < first and first + count < 1 << 53
+            last = first + count - 1
+            with mutex:
+                blocks.append((first, last))
+        client.close()
+
+    with Cluster(3, *CALM) as cluster:
+        in_parallel(*[lambda node=node: work(cluster, node) for node in (1, 2, 3)])
+        blocks.sort()
+        assert len(blocks) == 75 and all(one[1] < other[0] for one, other in zip(blocks, blocks[1:])), blocks
+        cluster.kill(3)
+        cluster.await_view([1, 2])
+        client = cluster.client(1)
+        assert client.ask("SEQUENCE", "ids") > blocks[-1][1]
+        for words in (("ids", 0), ("ids", 4097), ("ids", "x"), ("",)):
+            assert refused(client, "SEQUENCE", *words).startswith("ERR"), words
+        assert not held(cluster, "ids")
+        client.close()
+    cluster.check()
+    cluster.judge()
+    cluster.remove()
+
+
 if __name__ == "__main__":
-    sys.exit(main([permits, permits_agree, permits_outlive_nodes, permits_with_a_ttl, crowd_of_permits]))
+    sys.exit(main([permits, permits_agree, permits_outlive_nodes, permits_with_a_ttl, crowd_of_permits, all_or_none, all_with_a_ttl,
+                   all_against_each_other, again, numbers]))

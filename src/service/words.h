@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+/* The words of a command: a name, a number. Each function is false if the word is none, and tells the client why. */
+#ifndef CONCLAVE_SERVICE_WORDS_H
+#define CONCLAVE_SERVICE_WORDS_H
+
+#include "service/session.h"
+
+bool word_is_name(struct session *session, struct cv_text name);
+/* Milliseconds, of the option `what`. */
+bool word_is_number(struct session *session, const char *what, struct cv_text text, uint64_t *number);
+bool word_is_ttl(struct session *session, struct cv_text text, uint64_t *ttl_ms);
+bool word_is_fence(struct session *session, struct cv_text text, uint64_t *fence);
+bool word_is_priority(struct session *session, struct cv_text text, int64_t *priority);
+bool word_is_permits(struct session *session, struct cv_text text, uint64_t *permits);
+bool word_is_secret(struct session *session, struct cv_text text, uint64_t digest[2]);
+
+#endif
