@@ -70,7 +70,8 @@ export const modules = {
     }
     assert.equal(readLink(""), null);
     assert.equal(readLink("#elsewhere"), null);
-    for (const bad of ["~", "A~", "_", "A!", "A~_", "(", "(1", "A~(1)", "_(1)", "(%)"]) assert.throws(() => unpackIndices(bad), bad);
+    for (const bad of ["~", "A~", "_", "A!", "A~_", "(", "(1", "A~(1)", "_(1)", "(%)"])
+      assert.throws(() => unpackIndices(bad), bad);
     assert.throws(() => unpackIndices("A~_____B"), /too many/);
     assert.deepEqual(splitWords(joinWords(["a", "", "b c", "d"])), ["a", "", "b c", "d"]);
   },
