@@ -81,7 +81,6 @@ static void list_view_start(struct explored *world, struct explored_events *even
 
 static void list_starts(struct explored *world, struct explored_events *events)
 {
-    list_view_start(world, events);
     for (cv_node node = 0; node < world->nodes; node++) {
         if (!may_start(world, node))
             continue;
@@ -321,6 +320,7 @@ int explored_list(struct explored *world, struct explored_events *events, bool f
     events->count = 0;
     list_starts(world, events);
     list_requests(world, events);
+    list_view_start(world, events);
     list_messages(world, events);
     list_timers(world, events);
     list_reports(world, events);

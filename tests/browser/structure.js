@@ -15,6 +15,8 @@ async function end(page) {
 export const structure = {
   async "the token is on the picture, at its holder and on its way"(open) {
     const page = await open("s=token-ring+--ids+0..5+--request+3@0");
+    await page.locator(".node[data-node='0'] .token").waitFor(); // it sets out when all have started
+    for (const _ of ["wants", "start"]) await step(page);
     await page.locator(".message.coin").waitFor();
     assert.equal(await page.locator(".node .token").count(), 0);
     assert.match(await page.locator(".verdict-line").innerText(), /the token is on its way from 0 to 1/);

@@ -4,7 +4,7 @@
  * --svg`. Only what is in sight is drawn, so that a story of thousands of steps scrolls as smoothly as a short one.
  */
 import { lineOf } from "./line.js";
-import { kindColour, Mark, MEANINGS, marksOf, nameOf } from "./marks.js";
+import { kindColour, Mark, MEANINGS, marksOf, meaningOf, nameOf } from "./marks.js";
 import { classes, html, memo, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
 
 const LEFT = 64;
@@ -144,7 +144,7 @@ const Legend = memo(({ scenario, marks }) => {
       .filter((mark) => seen.has(mark))
       .map(
         (mark) => html`<li key=${mark}>
-      <svg width="18" height="18" aria-hidden="true"><${Mark} kind=${mark} x=${9} y=${9} /></svg>${MEANINGS[mark]}</li>`,
+      <svg width="18" height="18" aria-hidden="true"><${Mark} kind=${mark} x=${9} y=${9} /></svg>${meaningOf(scenario, mark)}</li>`,
       )}
   </ul>`;
 });
@@ -195,7 +195,7 @@ const StepMarks = memo(({ place, y, later, scenario }) => {
     ${(entry.sent?.length || !marks.length) && html`<${Mark} kind="dot" x=${xOf(depth)} y=${y} />`}
     ${marks.map(
       (mark, i) => html`<${Mark} key=${mark} kind=${mark} x=${xOf(depth) + i * 15} y=${y}
-      title=${`${nameOf(scenario, entry.node)} ${MEANINGS[mark]}`} />`,
+      title=${`${nameOf(scenario, entry.node)} ${meaningOf(scenario, mark)}`} />`,
     )}
   </g>`;
 });

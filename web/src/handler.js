@@ -14,10 +14,14 @@ const OUTSIDE = {
   duplicate: "The network delivers a message a second time later on. So far nothing has changed at a node.",
   cut: "A link is cut. Messages on it are lost; nodes notice it only by silence.",
   heal: "A link works again. Nodes notice it when messages arrive.",
+  view: "A node has died or come back, and all others know. Messages on their way are dropped, every member begins anew, and whoever waited asks again; a node that is inside stays there.",
 };
 
 const CAUSES = {
-  start: () => "it was asked to begin",
+  start: (scenario) =>
+    scenario.problem === "mutex"
+      ? "a view begins, and whoever wants to enter at once has asked"
+      : "it was asked to begin",
   request: () => "its program wants to enter",
   leave: () => "its program has left the critical section",
   deliver: (scenario, entry, flight) =>

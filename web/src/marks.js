@@ -67,6 +67,11 @@ export const MEANINGS = {
   lost: "lost",
 };
 
+/** What a mark means: only elections are called, everything else is started. */
+export function meaningOf(scenario, mark) {
+  return mark === "call" && scenario.problem !== "election" ? "starts" : MEANINGS[mark];
+}
+
 export function Mark({ kind, x, y, title }) {
   return html`<g transform=${`translate(${x.toFixed(1)} ${y.toFixed(1)})`}>
     ${title && html`<title>${title}</title>`}${SHAPES[kind]?.()}

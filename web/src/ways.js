@@ -5,7 +5,7 @@ import { html } from "./view.js";
 const CALLS_A_HANDLER = /^(start|request|leave|deliver|timeout|tell|trust|suspect|recover)$/;
 
 export function canGoSeveralWays(event) {
-  return CALLS_A_HANDLER.test(event.type);
+  return event.node != null && CALLS_A_HANDLER.test(event.type);
 }
 
 export function WaysButton({ event, ways, onWays }) {
