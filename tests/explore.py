@@ -623,6 +623,17 @@ def room_for_views(explorer):
         fail(f"views of central: {now['nodes']}; the same steps once more, {taken}: {explorer('now')['nodes']}")
 
 
+def tells_views(explorer):
+    """While a view is to come, whoever waits may still be served: nothing is violated. Then it says who asks again."""
+    explorer.begin("central -n 4 --entries 2 --crash 4@5 --recover 4@15")
+    explorer("run", count=1000)
+    history = explorer("history")
+    violated = [row for row in history if row["violated"]]
+    texts = [row["text"] for row in history if row["type"] == "view"]
+    if violated or len(texts) != 2 or not re.fullmatch(r"view 1 begins, .*, [123] still wants to enter, sends request to 3, .*", texts[0]):
+        fail(f"views of central: {violated}, {texts}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--walks", type=int, default=150)
@@ -650,6 +661,7 @@ def main():
     far_back(explorer)
     random_walks(explorer, given.walks, given.seed)
     room_for_views(explorer)
+    tells_views(explorer)
     same_in_wasm(explorer, list(wasm_scenarios())[::3] + PLAYED[::4])
     like_the_wasm(300, given.seed * 1000)
     explorer.end()

@@ -9,6 +9,7 @@
 #include "core/scenario/synchronous_run.h"
 #include "explore/explored_events.h"
 #include "explore/explored_network.h"
+#include "explore/explored_views.h"
 
 /* ---- single steps ---- */
 
@@ -120,9 +121,17 @@ static bool all_began(const struct explored *world)
     return true;
 }
 
+/* A view may serve whoever waits. */
+static bool is_view_to_come(struct explored *world)
+{
+    uint64_t due;
+    cv_node coordinator;
+    return world->present.unstarted || explored_view_due(world, &due, &coordinator);
+}
+
 bool explored_is_quiet(struct explored *world)
 {
-    return !world->present.unstarted && is_quiet(world) && somebody_took_part(world) && all_began(world);
+    return is_quiet(world) && !is_view_to_come(world) && somebody_took_part(world) && all_began(world);
 }
 
 static uint32_t list_callers(const struct explored *world, cv_node *callers, bool planned)

@@ -78,7 +78,8 @@ static const struct explored_told *write_sends(FILE *out, const struct explored 
     const struct explored_told *at = told;
     fprintf(out, "sends %s to ", cv_content_text(content, told->event.content, text, sizeof text));
     for (const char *join = ""; at < end; join = ", ") {
-        if (at->event.type != CV_EVENT_SEND || !cv_content_same(scenario, told->event.content, at->event.content))
+        if (at->event.type != CV_EVENT_SEND || at->event.node != told->event.node ||
+            !cv_content_same(scenario, told->event.content, at->event.content))
             break;
         fprintf(out, "%s%s", join, cv_name(scenario, at->event.peer).text);
         at++;
@@ -90,13 +91,18 @@ static const struct explored_told *write_sends(FILE *out, const struct explored 
     return at;
 }
 
-/* Writes the next effect. Returns where the one after it begins. */
+/* Writes the next effect, with the name of its node if another node was told of before. Returns where the one after it
+ * begins. */
 static const struct explored_told *write_effect(FILE *out, const struct explored *world,
                                                 const struct cv_content *content, const struct explored_told *told,
-                                                const struct explored_told *end)
+                                                const struct explored_told *end, cv_node *node)
 {
     const struct cv_event *event = &told->event;
     char text[MESSAGE_TEXT];
+    if (event->type != CV_EVENT_LOST && event->node != CV_NOBODY && event->node != *node) {
+        *node = event->node;
+        fprintf(out, "%s ", cv_name(world->scenario, event->node).text);
+    }
     if (event->type == CV_EVENT_SEND)
         return write_sends(out, world, content, told, end);
     if (event->type == CV_EVENT_LOST)
@@ -134,11 +140,12 @@ static bool tell_line(struct cv_json *json, const struct explored *world, const 
     struct text text;
     if (!text_open(&text))
         return false;
+    cv_node node = span->first < span->end ? span->first->event.node : CV_NOBODY;
     if (span->first < span->end)
         write_cause(text.out, world, content, span->step, span->first);
     for (const struct explored_told *at = span->first + 1; at < span->end;) {
         fputs(", ", text.out);
-        at = write_effect(text.out, world, content, at, span->end);
+        at = write_effect(text.out, world, content, at, span->end, &node);
     }
     const bool good = text_close(&text);
     if (good)
@@ -150,12 +157,13 @@ static bool tell_line(struct cv_json *json, const struct explored *world, const 
 static bool tell_effects(struct cv_json *json, const struct explored *world, const struct cv_content *content,
                          const struct span *span)
 {
+    cv_node node = span->first < span->end ? span->first->event.node : CV_NOBODY;
     cv_json_open(json, "effects", '[');
     for (const struct explored_told *at = span->first + 1; at < span->end;) {
         struct text text;
         if (!text_open(&text))
             return false;
-        at = write_effect(text.out, world, content, at, span->end);
+        at = write_effect(text.out, world, content, at, span->end, &node);
         const bool good = text_close(&text);
         if (good)
             cv_json_text(json, NULL, text.bytes);
