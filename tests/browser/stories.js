@@ -96,7 +96,10 @@ export const stories = {
     await page.evaluate(() => {
       location.hash = "s=bully&i=A~";
     });
-    await page.locator(".error").waitFor();
+    await page.locator(".error button").click(); // it lies over the stories
+    const file = { name: "a.out", mimeType: "application/octet-stream", buffer: Buffer.from([127, 69, 76, 70, 0, 1]) };
+    await page.locator("input[type=file]").setInputFiles(file);
+    await page.locator(".error", { hasText: "This file is no text" }).getByRole("button").click();
     await page.evaluate(() => {
       location.hash = "s=bully+-n+3&i=Anf";
     });

@@ -126,8 +126,9 @@ function Facts({ controller, state, gallery }) {
   </div>`;
 }
 
+/** What went wrong must be seen also while something is open over the page. */
 function Lines({ controller, state }) {
-  return html`<div class="lines" aria-live="polite">
+  return html`<div class=${classes("lines", state.overlay && "over")} aria-live="polite">
     ${state.error && html`<p class="error" role="alert">${state.error} <button class="quiet" aria-label="close" onClick=${() => controller.set({ error: null })}>✕</button></p>`}
     ${state.notice && html`<p class="notice">${state.notice}</p>`}
   </div>`;

@@ -16,6 +16,8 @@ const ADDRESS_MS = 400;
 const LONGEST_ADDRESS = 8000;
 const LARGE_GROUP = 17; // the engine tells such a group in part: a node and a message are asked about
 const MOST_UNDRAWN_MS = 100;
+const NO_TEXT =
+  "This file is no text. Expected a story saved here, a counterexample of conclave check, a trace of conclave sim, or what live nodes recorded";
 
 export class Controller {
   constructor(begin) {
@@ -178,6 +180,10 @@ export class Controller {
 
   /** Opens the texts of files: one, or several that live nodes have recorded. */
   openFiles(texts) {
+    if (texts.some((text) => text.includes("\0"))) {
+      this.set({ error: `${NO_TEXT}.` });
+      return Promise.resolve();
+    }
     return this.open(beginOf(texts));
   }
 

@@ -6,6 +6,14 @@ export function count(number, one, many = `${one}s`) {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }
 
+const VIEW_BITS = 34; // CV_VIEW_BITS of conclave/algorithm.h
+
+/** A fence as everywhere: in a later view 1·3, the epoch and the entry. */
+export function fence(number) {
+  const epoch = Math.floor(number / 2 ** VIEW_BITS);
+  return epoch ? `${epoch}·${number % 2 ** VIEW_BITS}` : String(number);
+}
+
 /** How long something lasts: 340 ms, 12 s, 3 min 5 s, 2 h, 4 d 1 h. */
 export function age(ms) {
   const seconds = Math.max(0, Math.floor(ms / 1000));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The network: nodes with what they are, and messages under way. */
+
+import { fence } from "./format.js";
 import { along, HEIGHT, layOut, linksOf, nodeRadius, WIDTH } from "./layout.js";
 import { kindColour, nameOf, nameOfId, shortText } from "./marks.js";
 import { CROSS, CROWN, nameSize } from "./shapes.js";
@@ -11,7 +13,7 @@ const BEND = 16;
 /** One or two words on what a node does at the moment. */
 export function roleOf(scenario, node) {
   if (!node.alive) return "down";
-  if (node.inside) return node.fence == null ? "inside" : `inside, ${node.fence}`;
+  if (node.inside) return node.fence == null ? "inside" : `inside, ${fence(node.fence)}`;
   if (node.waiting) return "waits";
   const id = scenario.nodes[node.node].id;
   const field = scenario.state?.find(({ kind }) => kind === "mode")?.name;

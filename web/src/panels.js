@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What is known at this moment: the step just taken, a node's state, counts beside the formula, properties. */
+import { fence } from "./format.js";
 import { kindColour, nameOf, nameOfId } from "./marks.js";
 import { roleOf } from "./network.js";
 import { classes, html, useState } from "./view.js";
@@ -20,7 +21,7 @@ function Facts({ scenario, now, node }) {
     ["state", roleOf(scenario, it) || "at rest"],
     it.leader != null && ["leader", nameOfId(scenario, it.leader)],
     it.parent != null && ["parent", nameOf(scenario, it.parent)],
-    it.fence != null && ["fence", it.fence],
+    it.fence != null && ["fence", fence(it.fence)],
     ["Lamport clock", it.clock],
     it.timers?.length > 0 && ["timers", it.timers.map(({ name }) => name).join(", ")],
     it.suspects?.length > 0 && ["suspects", it.suspects.map((peer) => nameOf(scenario, peer)).join(", ")],
