@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -22,6 +23,8 @@ CONCLAVE = os.environ.get("CONCLAVE", str(SOURCE / "build" / "conclave"))
 PATIENCE = float(os.environ.get("CONCLAVE_TEST_PATIENCE", "60"))
 APPS = ("bellman-ford", "flood-max", "bfs-tree")
 GRAPH = ["--graph", "edges:1-2,2-3,3-4,4-1,2-5", "-n", "5"]
+
+VIEW_BITS = int(re.search(r"#define CV_VIEW_BITS (\d+)u", (SOURCE / "include" / "conclave" / "algorithm.h").read_text(encoding="utf-8")).group(1))
 
 failures = []
 
@@ -198,7 +201,7 @@ def check_view_order(what, told):
 
 
 def view_of(entry):
-    return entry["fence"] >> 40
+    return entry["fence"] >> VIEW_BITS
 
 
 def check_changes(what, name, words, truth):
