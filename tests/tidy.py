@@ -23,7 +23,7 @@ ROOMS = {
     "core": set(),
     "property": {"core"},
     "sim": {"core", "property"},
-    "run": {"core", "property"},
+    "run": {"core", "property", "secure"},
     "show": {"core", "property"},
     "check": {"core", "property"},
     "explore": {"algorithm", "core", "property", "show", "check"},

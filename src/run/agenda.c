@@ -35,7 +35,7 @@ static void record_fault(struct cv_experiment *experiment, enum cv_event_type ty
                          const char *text)
 {
     const uint64_t clock = slot == NO_SLOT ? 0 : experiment->board->slot[slot].clock;
-    log_begin(&experiment->log, experiment_ms(experiment) ? board_now(experiment->board) : 0);
+    log_begin(&experiment->log, experiment_ms(experiment) ? experiment_ns(experiment) : 0);
     log_add(
         &experiment->log,
         &(struct log_record){.type = type, .node = node, .peer = CV_NOBODY, .slot = slot, .clock = clock, .text = text},
@@ -149,9 +149,8 @@ static void stop_or_go(struct cv_experiment *experiment, cv_node node, bool stop
     const uint32_t slot = experiment->board->current[node];
     if (slot == NO_SLOT || !experiment->children[slot].pid || experiment->children[slot].paused == stop)
         return;
-    experiment->children[slot].paused = stop;
     record_fault(experiment, CV_EVENT_NOTE, node, slot, stop ? "stands still" : "goes on");
-    kill(experiment->children[slot].pid, stop ? SIGSTOP : SIGCONT);
+    child_signal(experiment, slot, stop ? SIGSTOP : SIGCONT);
 }
 
 static int happen(struct cv_experiment *experiment, const struct agenda_entry *entry)

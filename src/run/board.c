@@ -73,9 +73,16 @@ bool board_clients_done(const struct board *board)
     return opened == closed;
 }
 
-uint64_t board_now(const struct board *board)
+uint64_t monotonic_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - board->epoch_ns;
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Where the clock of another machine was measured a little late, the first steps may seem to be before the run. */
+uint64_t board_now(const struct board *board)
+{
+    const uint64_t now = monotonic_ns(), epoch = board->epoch_ns;
+    return now > epoch ? now - epoch : 0;
 }

@@ -37,6 +37,7 @@ struct process_slot {
     _Atomic uint64_t own_closed;    /* what it has done of that */
     _Atomic uint64_t client_opened; /* of that, requests until the node has left again */
     _Atomic uint64_t client_closed;
+    _Atomic uint64_t last_ns; /* when its last step began */
     _Atomic uint64_t clock;   /* Lamport's, for the process that comes after this one */
     _Atomic uint32_t handles; /* enum cv_event_type: what its present step is about, should it fail there */
     _Atomic uint32_t kind;    /* CV_EVENT_RECEIVE: of the message */
@@ -67,6 +68,8 @@ static inline _Atomic uint64_t *board_sent(const struct board *board, uint32_t t
     return &board->sent[(size_t)to * board->slots + from];
 }
 
+/* CLOCK_MONOTONIC. */
+uint64_t monotonic_ns(void);
 /* Nanoseconds since the run began. */
 uint64_t board_now(const struct board *board);
 

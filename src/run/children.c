@@ -47,8 +47,8 @@ static void close_others(int one, int two, int three)
 
 static int make_listener(const struct cv_experiment *experiment, uint32_t slot)
 {
-    struct sockaddr_un address;
-    const socklen_t length = run_address(&address, experiment->network.key, slot);
+    struct sockaddr_storage address;
+    const socklen_t length = run_address(&address, &experiment->network, slot);
     const int made = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (made < 0)
         return -1;
@@ -86,7 +86,12 @@ int child_start(struct cv_experiment *experiment, uint32_t slot, bool returned)
     struct child *child = &experiment->children[slot];
     struct process_slot *shared = &experiment->board->slot[slot];
     int pair[2];
-    const int listener = make_listener(experiment, slot);
+    if (experiment->machines) {
+        machines_start(experiment, slot, returned);
+        return 0;
+    }
+    const int listener = child->listener >= 0 ? child->listener : make_listener(experiment, slot);
+    child->listener = -1;
     if (listener < 0)
         return refuse_call(experiment, "socket");
     child->file = memfd_create("conclave run", MFD_CLOEXEC);
@@ -119,25 +124,52 @@ bool child_lives(const struct cv_experiment *experiment, uint32_t slot)
 void child_tell(struct cv_experiment *experiment, uint32_t slot, enum control_type type, uint32_t index,
                 const void *content, size_t bytes)
 {
-    const struct control control = {type, index};
-    struct iovec pieces[] = {{(void *)(uintptr_t)&control, sizeof control}, {(void *)(uintptr_t)content, bytes}};
+    const struct control control = {.type = type,
+                                    .index = index,
+                                    .count = type == CONTROL_GONE ? *board_sent(experiment->board, slot, index) : 0,
+                                    .ns = experiment_ns(experiment)};
+    if (!child_lives(experiment, slot))
+        return;
+    if (experiment->machines)
+        machines_order(experiment, slot, &control, content, bytes);
+    else
+        child_order(experiment, slot, &control, content, bytes);
+}
+
+void child_order(struct cv_experiment *experiment, uint32_t slot, const struct control *control, const void *content,
+                 size_t bytes)
+{
+    struct iovec pieces[] = {{(void *)(uintptr_t)control, sizeof *control}, {(void *)(uintptr_t)content, bytes}};
     const struct msghdr message = {.msg_iov = pieces, .msg_iovlen = 2};
     if (!child_lives(experiment, slot))
         return;
-    if (type != CONTROL_START && type != CONTROL_BEGIN && type != CONTROL_END)
+    if (control->type != CONTROL_START && control->type != CONTROL_BEGIN && control->type != CONTROL_END)
         experiment->board->slot[slot].own_opened++;
-    if (type == CONTROL_VIEW)
-        experiment->board->slot[slot].client_opened++;                   /* clients may go on in it */
+    if (control->type == CONTROL_VIEW) /* clients may go on in it */
+        experiment->board->slot[slot].client_opened++;
     sendmsg(experiment->children[slot].control, &message, MSG_NOSIGNAL); /* if it fails, the process has ended */
+}
+
+void child_signal(struct cv_experiment *experiment, uint32_t slot, int number)
+{
+    if (!experiment->children[slot].pid)
+        return;
+    experiment->children[slot].paused = number == SIGSTOP;
+    if (experiment->machines)
+        machines_signal(experiment, slot, number);
+    else
+        kill(experiment->children[slot].pid, number);
 }
 
 /* ---- ending ---- */
 
-static void forget(struct cv_experiment *experiment, uint32_t slot)
+void child_forget(struct cv_experiment *experiment, uint32_t slot)
 {
     struct child *child = &experiment->children[slot];
     child->pid = 0;
-    close(child->control);
+    if (child->control >= 0)
+        close(child->control);
+    child->control = -1;
     experiment->board->slot[slot].state = SLOT_DEAD;
     if (experiment->board->current[experiment->board->slot[slot].node] == slot)
         experiment->board->current[experiment->board->slot[slot].node] = NO_SLOT;
@@ -148,10 +180,14 @@ void child_kill(struct cv_experiment *experiment, uint32_t slot)
     const pid_t pid = experiment->children[slot].pid;
     if (!pid)
         return;
+    if (experiment->machines) {
+        machines_kill(experiment, slot);
+        return;
+    }
     kill(pid, SIGKILL);
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
-    forget(experiment, slot);
+    child_forget(experiment, slot);
 }
 
 /* A process has ended that should not have: what happened, in one line. */
@@ -189,15 +225,17 @@ static uint32_t slot_of(const struct cv_experiment *experiment, pid_t pid)
 int children_reap(struct cv_experiment *experiment)
 {
     int status;
+    if (experiment->machines)
+        return machines_hear(experiment, 0);
     for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
         const uint32_t slot = slot_of(experiment, pid);
         if (slot == NO_SLOT)
             continue;
         const bool planned = experiment->board->slot[slot].state == SLOT_DYING;
-        forget(experiment, slot);
+        child_forget(experiment, slot);
         if (!planned)
             return explain(experiment, slot, status);
-        agenda_died(experiment, slot);
+        experiment->died(experiment, slot);
     }
     return 0;
 }
@@ -222,12 +260,14 @@ static int await_end(struct cv_experiment *experiment, uint32_t slot, uint64_t d
     }
     const bool well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     const bool planned = experiment->board->slot[slot].state == SLOT_DYING;
-    forget(experiment, slot);
+    child_forget(experiment, slot);
     return well || planned ? 0 : explain(experiment, slot, status);
 }
 
 int children_end(struct cv_experiment *experiment)
 {
+    if (experiment->machines)
+        return machines_finish(experiment);
     const uint64_t deadline_ms = experiment_ms(experiment) + PATIENCE_MS;
     int error = 0;
     for (uint32_t slot = 0; slot < experiment->board->slots; slot++) {

@@ -15,6 +15,18 @@
 
 #define BETWEEN_LOOKS_NS 500000 /* between two looks at the board */
 
+uint64_t experiment_ns(const struct cv_experiment *experiment)
+{
+    const uint64_t now = board_now(experiment->board);
+    return now > experiment->floor ? now : experiment->floor;
+}
+
+void experiment_comes_after(struct cv_experiment *experiment, uint64_t ns)
+{
+    if (ns > experiment->floor)
+        experiment->floor = ns;
+}
+
 uint64_t experiment_ms(const struct cv_experiment *experiment)
 {
     return board_now(experiment->board) / NS_PER_MS;
@@ -32,11 +44,12 @@ static void allow_files(void)
 
 static void set_clock(struct cv_experiment *experiment)
 {
-    experiment->board->epoch_ns = 0;
-    experiment->board->epoch_ns = board_now(experiment->board);
+    experiment->board->epoch_ns = monotonic_ns();
+    if (experiment->machines)
+        machines_set_clock(experiment);
 }
 
-static int prepare(struct cv_experiment *experiment)
+static int make_parts(struct cv_experiment *experiment)
 {
     const struct cv_scenario *scenario = experiment->scenario;
     const uint32_t nodes = scenario->group.nodes, slots = nodes + scenario->recovery_count;
@@ -49,7 +62,7 @@ static int prepare(struct cv_experiment *experiment)
         (!experiment->part && (scenario->partition_count || scenario->group.topology == CV_GRAPH)))
         return CV_ENOMEM;
     for (uint32_t slot = 0; slot < slots; slot++) {
-        experiment->children[slot].control = experiment->children[slot].file = -1;
+        experiment->children[slot] = (struct child){.control = -1, .file = -1, .listener = -1};
         experiment->board->slot[slot].node = slot < nodes ? slot : CV_NOBODY;
     }
     allow_files();
@@ -59,8 +72,23 @@ static int prepare(struct cv_experiment *experiment)
     if (getrandom(&experiment->network.key, sizeof experiment->network.key, 0) < 0)
         experiment->network.key = (uint64_t)getpid();
     set_clock(experiment);
-    const int error = experiment_views_make(experiment);
-    return error ? error : agenda_make(experiment);
+    return experiment_views_make(experiment);
+}
+
+int experiment_prepare(struct cv_experiment **out, const struct cv_scenario *scenario,
+                       const struct cv_experiment_options *options, struct cv_complaint *complaint)
+{
+    struct cv_experiment *experiment = *out = calloc(1, sizeof *experiment);
+    if (!experiment)
+        return CV_ENOMEM;
+    experiment->scenario = scenario;
+    experiment->options = *options;
+    experiment->complaint = complaint;
+    experiment->network.delay = options->delay;
+    experiment->network.delayed = options->delayed;
+    experiment->faults = -1;
+    experiment->died = agenda_died;
+    return make_parts(experiment);
 }
 
 static bool is_interrupted(const struct cv_experiment *experiment)
@@ -68,10 +96,13 @@ static bool is_interrupted(const struct cv_experiment *experiment)
     return experiment->options.interrupted && *experiment->options.interrupted;
 }
 
-static void rest(void)
+static int rest(struct cv_experiment *experiment)
 {
     const struct timespec time = {.tv_nsec = BETWEEN_LOOKS_NS};
+    if (experiment->machines)
+        return machines_hear(experiment, 1);
     nanosleep(&time, NULL);
+    return 0;
 }
 
 static bool all_started(const struct cv_experiment *experiment)
@@ -90,6 +121,8 @@ static int start_all(struct cv_experiment *experiment)
     for (cv_node node = 0; node < nodes; node++)
         if (!cv_scenario_dead(experiment->scenario, node))
             experiment->board->current[node] = node;
+    if (experiment->machines)
+        machines_announce(experiment);
     for (cv_node node = 0; node < nodes && !error && !is_interrupted(experiment); node++)
         if (!cv_scenario_dead(experiment->scenario, node))
             error = child_start(experiment, node, false);
@@ -99,8 +132,9 @@ static int start_all(struct cv_experiment *experiment)
     for (cv_node node = 0; node < nodes; node++)
         child_tell(experiment, node, CONTROL_START, 0, NULL, 0);
     while (!error && !all_started(experiment) && !is_interrupted(experiment)) {
-        rest();
-        error = children_reap(experiment);
+        error = rest(experiment);
+        if (!error)
+            error = children_reap(experiment);
     }
     if (!error)
         error = agenda_act(experiment); /* of time 0 */
@@ -115,6 +149,10 @@ static bool is_over(const struct cv_experiment *experiment, bool *at_last_exit)
     const bool perpetual = experiment->scenario->algorithm->hints.perpetual;
     if (experiment->agenda_count || experiment->views.changing)
         return false;
+    if (experiment->machines) {
+        *at_last_exit = perpetual && machines_clients_done(experiment);
+        return *at_last_exit || machines_quiet(experiment);
+    }
     *at_last_exit = perpetual && board_clients_done(experiment->board);
     return *at_last_exit || board_quiet(experiment->board);
 }
@@ -141,7 +179,9 @@ static int watch(struct cv_experiment *experiment, enum cv_ending *ending, bool 
             *ending = CV_OUT_OF_TIME;
             return 0;
         }
-        rest();
+        error = rest(experiment);
+        if (error)
+            return error;
     }
 }
 
@@ -165,7 +205,7 @@ static int gather(struct cv_experiment *experiment, bool at_last_exit)
 {
     const uint32_t slots = experiment->board->slots;
     int error = read_log(&experiment->sources[slots], experiment->faults, CV_NOBODY);
-    for (uint32_t slot = 0; slot < slots && !error; slot++)
+    for (uint32_t slot = 0; slot < slots && !error && !experiment->machines; slot++)
         error =
             read_log(&experiment->sources[slot], experiment->children[slot].file, experiment->board->slot[slot].node);
     return error ? error
@@ -176,18 +216,14 @@ static int gather(struct cv_experiment *experiment, bool at_last_exit)
 int cv_experiment_run(struct cv_experiment **out, const struct cv_scenario *scenario,
                       const struct cv_experiment_options *options, struct cv_run *run, struct cv_complaint *complaint)
 {
-    struct cv_experiment *experiment = *out = calloc(1, sizeof *experiment);
     enum cv_ending ending = CV_INTERRUPTED;
     bool at_last_exit = false;
-    if (!experiment)
-        return CV_ENOMEM;
-    experiment->scenario = scenario;
-    experiment->options = *options;
-    experiment->complaint = complaint;
-    experiment->network.delay = options->delay;
-    experiment->network.delayed = options->delayed;
-    experiment->faults = -1;
-    int error = prepare(experiment);
+    int error = experiment_prepare(out, scenario, options, complaint);
+    struct cv_experiment *experiment = *out;
+    if (!error)
+        error = agenda_make(experiment);
+    if (!error && options->place_count)
+        error = machines_make(experiment);
     if (!error)
         error = start_all(experiment);
     if (!error)
@@ -212,13 +248,17 @@ void cv_experiment_free(struct cv_experiment *experiment)
     if (!experiment)
         return;
     for (uint32_t slot = 0; experiment->board && experiment->children && slot < experiment->board->slots; slot++) {
-        child_kill(experiment, slot);
+        if (!experiment->machines)
+            child_kill(experiment, slot);
+        if (experiment->children[slot].listener >= 0)
+            close(experiment->children[slot].listener);
         if (experiment->children[slot].file >= 0)
             close(experiment->children[slot].file);
     }
     for (uint32_t i = 0; experiment->board && experiment->sources && i <= experiment->board->slots; i++)
-        if (experiment->sources[i].bytes)
+        if (experiment->sources[i].bytes && (!experiment->machines || i == experiment->board->slots))
             munmap((void *)(uintptr_t)experiment->sources[i].bytes, experiment->sources[i].size);
+    machines_free(experiment);
     if (experiment->faults >= 0)
         close(experiment->faults);
     account_free(&experiment->account);

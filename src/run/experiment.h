@@ -23,6 +23,17 @@ struct cv_pause {
     uint64_t begin, end; /* milliseconds */
 };
 
+/* A machine of an experiment, and the connection to the conclave that serves there. */
+struct cv_place {
+    const char *name;    /* in complaints */
+    const char *address; /* by which the others reach it; NULL: to be found out */
+    uint32_t share;      /* how many nodes it gets in a row, when they are dealt */
+    int file;            /* a socket, in both directions */
+    int errors;          /* its standard error, or -1 */
+};
+
+struct cv_place_command;
+
 struct cv_experiment_options {
     struct cv_observer observer;        /* is told after the run, in an order that could have been */
     volatile sig_atomic_t *interrupted; /* set by a signal handler: end now, with what is known */
@@ -30,6 +41,9 @@ struct cv_experiment_options {
     bool delayed;
     const struct cv_pause *pauses;
     uint32_t pause_count;
+    const struct cv_place *places; /* where the processes run; NULL: here */
+    uint32_t place_count;
+    const struct cv_place_command *command; /* by which places make the scenario */
 };
 
 struct cv_experiment;

@@ -35,7 +35,8 @@ struct agenda_entry {
 struct child {
     pid_t pid; /* 0: it has not begun, or it has ended */
     int control;
-    int file; /* what it recorded */
+    int file;     /* what it recorded */
+    int listener; /* in a place: where it will listen; -1: nowhere yet */
     bool paused;
 };
 
@@ -63,7 +64,18 @@ struct cv_experiment {
     uint32_t *part;      /* by node: its part of the network at the end; NULL: it cannot fall apart */
     struct account_source *sources;
     struct account account;
+    uint64_t floor;                                                /* nanoseconds: see experiment_ns() */
+    struct machines *machines;                                     /* the machines; NULL: this one alone */
+    bool network_ready;                                            /* … they can be asked what is open */
+    struct agent *agent;                                           /* this is a place of an experiment elsewhere */
+    void (*died)(struct cv_experiment *experiment, uint32_t slot); /* a process has died as planned */
 };
+
+/* ---- experiment.c ---- */
+
+/* Makes the parts that an experiment and a place need. 0, CV_ENOMEM, or CV_EINPUT and a complaint; free it anyway. */
+int experiment_prepare(struct cv_experiment **experiment, const struct cv_scenario *scenario,
+                       const struct cv_experiment_options *options, struct cv_complaint *complaint);
 
 /* ---- children.c ---- */
 
@@ -73,6 +85,12 @@ int child_start(struct cv_experiment *experiment, uint32_t slot, bool returned);
 bool child_lives(const struct cv_experiment *experiment, uint32_t slot);
 void child_tell(struct cv_experiment *experiment, uint32_t slot, enum control_type type, uint32_t index,
                 const void *content, size_t bytes);
+/* Gives an order to a process on this machine. */
+void child_order(struct cv_experiment *experiment, uint32_t slot, const struct control *control, const void *content,
+                 size_t bytes);
+void child_signal(struct cv_experiment *experiment, uint32_t slot, int number);
+/* It has ended. */
+void child_forget(struct cv_experiment *experiment, uint32_t slot);
 /* Kills it and waits until it has ended. */
 void child_kill(struct cv_experiment *experiment, uint32_t slot);
 /* Takes note of processes that have ended. CV_EINPUT and a complaint if one was not meant to. */
@@ -97,9 +115,37 @@ int experiment_views_make(struct cv_experiment *experiment);
 void experiment_views_free(struct cv_experiment *experiment);
 /* A node died or came back, and the detector has said so: all members stop, then another view begins. */
 void experiment_views_change(struct cv_experiment *experiment);
+/* What a node holds, which was told to stop. 0 or CV_ENOMEM. */
+int experiment_views_answer(struct cv_experiment *experiment, uint32_t slot, const struct view_hold *holds,
+                            uint32_t count);
 /* Goes on with a change: reads answers, and begins the view when all have come. */
 int experiment_views_act(struct cv_experiment *experiment);
 
+/* ---- machines.c: the same, where the processes are on other machines ---- */
+
+/* Greets the places and sets them up. 0, CV_ENOMEM, or CV_EINPUT and a complaint that names one. */
+int machines_make(struct cv_experiment *experiment);
+void machines_free(struct cv_experiment *experiment);
+/* Tells them when the run begins. */
+void machines_set_clock(struct cv_experiment *experiment);
+/* These nodes begin, each in its slot. */
+void machines_announce(struct cv_experiment *experiment);
+void machines_start(struct cv_experiment *experiment, uint32_t slot, bool returned);
+void machines_order(struct cv_experiment *experiment, uint32_t slot, const struct control *control, const void *content,
+                    size_t bytes);
+void machines_kill(struct cv_experiment *experiment, uint32_t slot);
+void machines_signal(struct cv_experiment *experiment, uint32_t slot, int number);
+/* Hears what they have to say, for at most so long. CV_EINPUT and a complaint if something failed. */
+int machines_hear(struct cv_experiment *experiment, int timeout_ms);
+/* Ends all processes and takes what they recorded. */
+int machines_finish(struct cv_experiment *experiment);
+/* Is nothing open? Are all requests over? */
+bool machines_quiet(const struct cv_experiment *experiment);
+bool machines_clients_done(const struct cv_experiment *experiment);
+
+/* When what the experiment does now happens, in nanoseconds: not before what it follows from on another machine. */
+uint64_t experiment_ns(const struct cv_experiment *experiment);
+void experiment_comes_after(struct cv_experiment *experiment, uint64_t ns);
 /* Times of the experiment, in milliseconds. */
 uint64_t experiment_ms(const struct cv_experiment *experiment);
 

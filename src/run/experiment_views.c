@@ -58,6 +58,13 @@ static int keep_holds(struct experiment_views *views, const struct view_hold *ho
     return 0;
 }
 
+int experiment_views_answer(struct cv_experiment *experiment, uint32_t slot, const struct view_hold *holds,
+                            uint32_t count)
+{
+    experiment->views.answered[slot] = true;
+    return keep_holds(&experiment->views, holds, count);
+}
+
 static int read_answer(struct cv_experiment *experiment, uint32_t slot)
 {
     static uint64_t buffer[PACKET_BYTES / sizeof(uint64_t)];
@@ -65,8 +72,7 @@ static int read_answer(struct cv_experiment *experiment, uint32_t slot)
     const struct control *control = (const void *)buffer;
     if (bytes < (ssize_t)sizeof *control)
         return 0; /* not yet, or it has died */
-    experiment->views.answered[slot] = true;
-    return keep_holds(&experiment->views, (const void *)(control + 1), control->index);
+    return experiment_views_answer(experiment, slot, (const void *)(control + 1), control->index);
 }
 
 /* The nodes that have answered and still live, in the order of the group. */
@@ -101,7 +107,7 @@ static void record_view(struct cv_experiment *experiment, const struct view_orde
         cv_out_of_memory(2);
     memcpy(content, order, sizeof *order);
     memcpy(content + sizeof *order, members, order->member_count * sizeof *members);
-    log_begin(&experiment->log, board_now(experiment->board));
+    log_begin(&experiment->log, experiment_ns(experiment));
     log_add(&experiment->log, &record, content, sizeof *order + order->member_count * sizeof *members);
     log_write(&experiment->log, experiment->faults);
     free(content);
@@ -156,7 +162,7 @@ int experiment_views_act(struct cv_experiment *experiment)
     for (uint32_t slot = 0; slot < experiment->board->slots && views->changing; slot++) {
         if (!views->told[slot] || views->answered[slot] || !child_lives(experiment, slot))
             continue;
-        const int error = read_answer(experiment, slot);
+        const int error = experiment->machines ? 0 : read_answer(experiment, slot);
         if (error)
             return error;
         all &= views->answered[slot];

@@ -11,19 +11,13 @@
 #include <unistd.h>
 
 #define EVENTS_AT_ONCE 64
+#define LATEST_ARRIVAL_MS 3000u /* of what a process sent that has ended */
 
 _Noreturn void process_fail(const struct process *process, const char *call)
 {
     process->slot->failed = (uint32_t)errno;
     process->slot->failed_call = call;
     _exit(EXIT_FAILURE);
-}
-
-static void watch(const struct process *process, int file)
-{
-    struct epoll_event event = {.events = EPOLLIN, .data.fd = file};
-    if (epoll_ctl(process->poll, EPOLL_CTL_ADD, file, &event))
-        process_fail(process, "epoll_ctl");
 }
 
 /* The experiment alone decides when its processes end, and none outlives it. */
@@ -36,16 +30,19 @@ static void prepare(struct process *process)
     process->links = calloc(slots, sizeof *process->links);
     process->received = calloc(slots, sizeof *process->received);
     process->pending = calloc(slots, sizeof *process->pending);
+    process->greeted = calloc(slots, sizeof *process->greeted);
+    process->closed = calloc(slots, sizeof *process->closed);
     process->buffer = malloc(PACKET_BYTES);
     process->poll = epoll_create1(EPOLL_CLOEXEC);
-    if (!process->links || !process->received || !process->pending || !process->buffer || steps_init(process))
+    if (!process->links || !process->received || !process->pending || !process->greeted || !process->closed ||
+        !process->buffer || steps_init(process))
         process_fail(process, "malloc");
     if (process->poll < 0)
         process_fail(process, "epoll_create1");
     for (uint32_t i = 0; i < slots; i++)
         process->links[i].socket = -1;
-    watch(process, process->control);
-    watch(process, process->listener);
+    sockets_watch(process, process->control);
+    sockets_watch(process, process->listener);
 }
 
 /* ---- what the experiment tells ---- */
@@ -84,7 +81,7 @@ static bool read_order(struct process *process, int flags)
 
 static void end(struct process *process)
 {
-    log_begin(&process->log, board_now(process->board));
+    log_begin(&process->log, process_time(process));
     if (process->scenario->app)
         step_record_state(process, LOG_LAST_STATE);
     if (!log_is_empty(&process->log) && log_write(&process->log, process->file))
@@ -94,15 +91,17 @@ static void end(struct process *process)
 
 static void obey(struct process *process, const struct control *control)
 {
+    process_comes_after(process, control->ns);
     switch (control->type) {
     case CONTROL_GONE:
-        process->pending[process->pending_count++] = *control;
+        process->pending[process->pending_count++] =
+            (struct ended){control->index, control->count, board_now(process->board) + LATEST_ARRIVAL_MS * NS_PER_MS};
         return; /* it is closed when all that the other wrote has been read */
     case CONTROL_REPORT:
         faults_report(process, (const void *)(control + 1));
         break;
     case CONTROL_SUSPECT:
-        process->now = board_now(process->board);
+        process->now = process_time(process);
         faults_suspect(process, control->index);
         break;
     case CONTROL_STOP:
@@ -129,15 +128,31 @@ static void obey_all(struct process *process)
     }
 }
 
+/*
+ * Has all arrived that an ended process sent? What is in a Unix socket can be read at once. What is on its way between
+ * machines arrives before the connection ends.
+ */
+static bool has_arrived(const struct process *process, const struct ended *ended)
+{
+    return !process->network->endpoints || process->received[ended->slot] >= ended->count ||
+           process->closed[ended->slot] || board_now(process->board) > ended->deadline;
+}
+
 /* Nothing is left to read: what an ended process counted as sent and did not arrive never will. */
 static void settle_ended(struct process *process)
 {
-    while (process->pending_count) {
-        const uint32_t from = process->pending[--process->pending_count].index;
-        process->slot->closed += *board_sent(process->board, process->index, from) - process->received[from];
-        process->links[from].gone = true;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < process->pending_count; i++) {
+        const struct ended *it = &process->pending[i];
+        if (!has_arrived(process, it)) {
+            process->pending[kept++] = *it;
+            continue;
+        }
+        process->slot->closed += it->count - process->received[it->slot];
+        process->links[it->slot].gone = true;
         process_close(process);
     }
+    process->pending_count = kept;
 }
 
 /* ---- the first steps ---- */
@@ -232,33 +247,19 @@ static uint64_t next_timer(const struct process *process)
 static int timeout_ms(const struct process *process, uint64_t now, uint64_t next)
 {
     if (process->pending_count || next <= now)
-        return 0;
+        return process->network->endpoints && next > now ? 1 : 0;
     if (next == NO_TIME)
         return -1;
     const uint64_t ms = (next - now + NS_PER_MS - 1) / NS_PER_MS;
     return ms < 1000 ? (int)ms : 1000;
 }
 
-/* Only processes of the same user may connect. */
-static void take_connection(const struct process *process)
-{
-    struct ucred peer = {0};
-    socklen_t length = sizeof peer;
-    const int made = accept4(process->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (made < 0)
-        return;
-    if (getsockopt(made, SOL_SOCKET, SO_PEERCRED, &peer, &length) || peer.uid != geteuid())
-        close(made);
-    else
-        watch(process, made);
-}
-
 static void handle(struct process *process, int file)
 {
     if (file == process->listener)
-        take_connection(process);
-    else if (file != process->control && !links_receive(process, file))
-        close(file);
+        sockets_accept(process);
+    else if (file != process->control)
+        sockets_receive(process, file);
 }
 
 /* It dies as planned, after it has sent what it sent before. */

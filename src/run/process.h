@@ -14,14 +14,17 @@
 #include "run/step_log.h"
 
 #define UNREACHABLE UINT32_MAX
+#define MOST_STRANGERS 32
 #define NO_TIME UINT64_MAX
 
 /* A message on its way. */
 struct packet {
     uint64_t serial;
+    uint64_t ns;   /* when the step began that sent it: the step that receives it is later */
     uint32_t slot; /* of the sender */
     uint32_t name;
     uint64_t epoch; /* the sender's view */
+    uint64_t bytes; /* of the whole packet */
     struct cv_message message;
 };
 
@@ -35,11 +38,31 @@ struct waiting {
 
 /* The way to another process. It is connected when the first message leaves. */
 struct link {
-    int socket; /* -1: not connected */
-    bool full;  /* the socket takes no more for now */
-    bool gone;  /* the process at the other end has ended */
+    int socket;          /* -1: not connected */
+    bool connecting;     /* TCP: the other end has not answered yet */
+    uint64_t trouble;    /* TCP: since when nothing gets through; 0: all is well */
+    unsigned char *rest; /* TCP: the end of a packet whose beginning has left */
+    size_t rest_bytes;
+    bool full; /* the socket takes no more for now */
+    bool gone; /* the process at the other end has ended */
     struct waiting *first, *last;
     uint64_t last_due; /* of the last message: none overtakes it */
+};
+
+/* A connection from another process, by its file. */
+struct connection {
+    uint32_t from; /* the slot at the other end, or NO_SLOT: any, or a stranger so far */
+    bool open;
+    bool known;           /* it is a process of this experiment */
+    unsigned char *bytes; /* TCP: the beginning of a packet */
+    size_t used, room;
+};
+
+/* A process that has ended. */
+struct ended {
+    uint32_t slot;
+    uint64_t count;    /* messages that it sent here */
+    uint64_t deadline; /* nanoseconds: what has not arrived by then never will */
 };
 
 /* The algorithm on one critical section, or the only one, with its client. */
@@ -92,7 +115,8 @@ struct process {
     uint32_t kinds, timers;
     uint32_t knows;
     cv_id leader;
-    uint64_t now; /* nanoseconds: when the present step began */
+    uint64_t now;   /* nanoseconds: when the present step began */
+    uint64_t floor; /* nanoseconds: no step begins earlier, as it follows from one on a machine whose clock is ahead */
     uint64_t serial;
     struct step_log log;
     struct cv_random choices, delays;
@@ -104,15 +128,21 @@ struct process {
     bool *wished;    /* by listed request: its time has come */
 
     int control, listener, file, poll;
-    struct link *links;      /* by slot */
-    uint64_t *received;      /* by slot: messages from there */
-    struct control *pending; /* processes that have ended: what they wrote is read first */
+    struct link *links; /* by slot */
+    struct connection *connections;
+    int connection_count;
+    int strangers[MOST_STRANGERS]; /* connections that have not greeted yet, the oldest first */
+    uint32_t stranger_count;
+    bool *greeted, *closed; /* by slot: it has connected; its connection has ended */
+    uint64_t *received;     /* by slot: messages from there */
+    struct ended *pending;  /* processes that have ended: what they wrote is read first */
     uint32_t pending_count;
     struct kept_list orders;   /* that came before the first steps were over */
     struct kept_list messages; /* of a later view */
     unsigned char *buffer;     /* a packet that was read */
 };
 
+#define PACKET_HEAD offsetof(struct packet, message)
 #define PACKET_BYTES ((size_t)160 << 10) /* the largest message of a run; a socket takes it as a whole */
 
 /* Ends the process, and tells the experiment which system call failed, and why. */
@@ -143,11 +173,23 @@ void step_record_state(struct process *process, uint32_t type);
 void links_send(struct process *process, const struct cv_message *message);
 /* Writes what is due; returns when the next message is, or NO_TIME. */
 uint64_t links_flush(struct process *process, uint64_t now);
-/* Takes one message from a connection; false: it is closed. */
-bool links_receive(struct process *process, int socket);
 bool links_idle(const struct process *process);
 /* Forgets the messages that wait here. */
 void links_drop(struct process *process);
+
+/* ---- process_sockets.c ---- */
+
+/* Is the way to that process open? False: not yet, or it has ended (then the link is gone). */
+bool sockets_connect(struct process *process, uint32_t to);
+/* Writes a packet. True: it has left, or never will. */
+bool sockets_write(struct process *process, uint32_t to, const struct packet *packet);
+/* Writes the rest of a packet that has left in part. True: nothing is left of it. */
+bool sockets_write_rest(struct process *process, uint32_t to);
+/* Takes a new connection, and what came over one. */
+void sockets_accept(struct process *process);
+void sockets_receive(struct process *process, int file);
+/* Watches a file for what can be read. */
+void sockets_watch(const struct process *process, int file);
 
 /* ---- process_clients.c ---- */
 
@@ -186,6 +228,19 @@ static inline struct process *process_of(const struct cv_self *me)
 static inline struct instance *instance_of(const struct process *process)
 {
     return &process->names[process->name];
+}
+
+/* Nanoseconds since the run began, by this machine's clock; never before what this follows from. */
+static inline uint64_t process_time(const struct process *process)
+{
+    const uint64_t now = board_now(process->board);
+    return now > process->floor ? now : process->floor;
+}
+
+static inline void process_comes_after(struct process *process, uint64_t ns)
+{
+    if (ns > process->floor)
+        process->floor = ns;
 }
 
 static inline void process_open(struct process *process)

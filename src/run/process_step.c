@@ -141,7 +141,7 @@ static struct cv_self *open_step(struct process *process)
 struct cv_self *step_begin(struct process *process, struct cv_event *event)
 {
     struct instance *it = instance_of(process);
-    process->now = board_now(process->board);
+    process->now = process_time(process);
     log_begin(&process->log, process->now);
     if (event) {
         it->clock = (it->clock + 1) & CV_CLOCK_MASK;
@@ -261,6 +261,7 @@ void step_finish(struct process *process)
     const size_t end = record_messages(process);
     it->clock = me->clock & CV_CLOCK_MASK;
     process->slot->clock = it->clock;
+    process->slot->last_ns = process->now;
     if (process->traced)
         step_record_state(process, LOG_STATE);
     if (!log_is_empty(&process->log) && log_write(&process->log, process->file))
@@ -291,7 +292,8 @@ void step_deliver(struct process *process, const struct packet *packet)
     const struct cv_message *message = &packet->message;
     process->name = packet->name;
     struct instance *it = instance_of(process);
-    process->now = board_now(process->board);
+    process_comes_after(process, packet->ns);
+    process->now = process_time(process);
     log_begin(&process->log, process->now);
     process->slot->handles = CV_EVENT_RECEIVE;
     process->slot->kind = message->kind;

@@ -22,7 +22,7 @@ static void cancel_timers(struct process *process)
 /* Says which critical sections the node is in. */
 static void answer(struct process *process)
 {
-    struct control control = {.type = CONTROL_HOLDS};
+    struct control control = {.type = CONTROL_HOLDS, .ns = process_time(process)};
     struct view_hold *holds = calloc(process->board->names, sizeof *holds);
     if (!holds)
         process_fail(process, "calloc");

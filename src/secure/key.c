@@ -101,6 +101,12 @@ bool cv_key_is(const struct cv_key *key, struct cv_text secret)
     return same;
 }
 
+bool cv_key_same(const unsigned char one[CV_KEY_BYTES], const unsigned char other[CV_KEY_BYTES])
+{
+    const struct cv_openssl *ssl = cv_openssl();
+    return ssl && ssl->CRYPTO_memcmp(one, other, CV_KEY_BYTES) == 0;
+}
+
 void cv_key_wipe(void *key, size_t size)
 {
     explicit_bzero(key, size);

@@ -45,6 +45,8 @@ bool cv_key_derive(const struct cv_key *cluster, struct cv_text name, struct cv_
 bool cv_key_of_members(const struct cv_key *cluster, struct cv_key *key);
 /* Is that the key's secret? The comparison takes constant time. */
 bool cv_key_is(const struct cv_key *key, struct cv_text secret);
+/* Are these two secrets the same? The comparison takes constant time. */
+bool cv_key_same(const unsigned char one[CV_KEY_BYTES], const unsigned char other[CV_KEY_BYTES]);
 /* Overwrites a key in memory. */
 void cv_key_wipe(void *key, size_t size);
 

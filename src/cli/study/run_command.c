@@ -2,9 +2,10 @@
 /* `conclave run`: an algorithm between real processes, with the report of the simulator. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/study/run_options.h"
+#include "cli/study/run_place.h"
 #include "cli/study/sim_outputs.h"
 #include "core/wall_clock.h"
 #include "show/text/report.h"
@@ -32,10 +33,13 @@ static int run_once(const struct run_request *request)
     struct sim_outputs outputs = {0};
     struct cv_experiment_options options = {.interrupted = &command_interrupted};
     struct cv_experiment *experiment = NULL;
+    struct run_places places = {0};
     int error = run_build(request, &result.scenario, &options, &complaint);
     if (!error)
         error = sim_outputs_open(&outputs, &request->sim, &result.scenario, &complaint);
     options.observer = outputs.observer;
+    if (!error)
+        error = run_places_start(&places, request, &options, &complaint);
     const double started = cv_wall_seconds();
     if (!error)
         error = cv_experiment_run(&experiment, &result.scenario, &options, &result.run, &complaint);
@@ -53,6 +57,7 @@ static int run_once(const struct run_request *request)
     }
     sim_outputs_close(&outputs);
     cv_experiment_free(experiment);
+    run_places_end(&places);
     free((void *)(uintptr_t)options.pauses);
     sim_result_free(&result);
     return code;
@@ -65,8 +70,12 @@ int command_run(int argc, char **argv)
     int code;
     const int error = run_read(argc, argv, &request, &complaint);
     if (options_settled(&run_options, error, request.sim.help, &complaint, &code)) {
-        command_catch_signals();
-        code = run_once(&request);
+        if (request.place) {
+            code = run_place_serve(STDIN_FILENO, STDOUT_FILENO);
+        } else {
+            command_catch_signals();
+            code = run_once(&request);
+        }
     }
     run_free(&request);
     return code;

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "core/graph/graph_make.h"
 #include "core/parse.h"
+#include "run/hosts.h"
 
 #define USUAL_UNTIL_MS 60000u /* when a run is given up, if the bound is short */
 #define LONGEST_MS ((uint64_t)1 << 40)
@@ -31,7 +32,7 @@ static const struct option_row rows[] = {
     {"set", "KEY=VALUE", OPTION_WORDS, FIELD(sim.plan.set),
      .help =
          "a parameter of the algorithm; conclave list ALGORITHM shows them; bound=MS is how long a message may take "
-         "(250 + N²/4, and the longest --delay); repeatable"},
+         "(250 + N²/4, on a graph 250 + E/2, and the longest --delay); repeatable"},
     {.help = "Synchronizers"},
     {"app", "NAME", OPTION_TEXT, FIELD(sim.inputs.app),
      .help = "the synchronous algorithm that a synchronizer hosts (bellman-ford); --set takes its parameters, too, and "
@@ -69,7 +70,15 @@ static const struct option_row rows[] = {
     {"blind", "P:Q", OPTION_WORDS, FIELD(sim.plan.blind), .help = "P never learns that Q died; * for every node"},
     {"detect", "D", OPTION_TEXT, FIELD(sim.plan.detect),
      .help = "the failure detector reports a crash to the live nodes after D ms (the bound)"},
-    {"until", "T", OPTION_TEXT, FIELD(sim.plan.until), .help = "stop after T ms (a minute, and ten times the bound)"},
+    {"until", "T", OPTION_TEXT, FIELD(sim.plan.until),
+     .help = "stop after T ms (a minute, ten times the bound, and twice the bound for each round)"},
+    {.help = "Several machines"},
+    {"hosts", "FILE", OPTION_TEXT, FIELD(hosts),
+     .help = "deal the nodes to these hosts, a line each: [USER@]HOST [slots=N] [address=IP] [conclave=PATH]"},
+    {"ssh", "COMMAND", OPTION_TEXT, FIELD(ssh),
+     .help = "what starts conclave there, followed by the host, the program and its words (" CV_USUAL_SSH ")"},
+    {"place", NULL, OPTION_SWITCH, FIELD(place),
+     .help = "be what --hosts starts: serve the experiment at the other end of standard input and output"},
     {.help = "Output"},
     {"json", NULL, OPTION_SWITCH, FIELD(sim.json), .help = "print the result as JSON", .how = true},
     {"diagram", NULL, OPTION_SWITCH, FIELD(sim.diagram), .help = "draw a space-time diagram in the terminal",
@@ -90,15 +99,16 @@ static const struct option_row rows[] = {
 const struct options run_options = {
     .name = "run",
     .usage = "ALGORITHM|./FILE.so [OPTION...]",
-    .about =
-        "Runs an algorithm between real processes on this machine, one for each node, over Unix sockets. Takes the\n"
-        "options of conclave sim that mean something there, and prints the same report. Times are milliseconds.",
+    .about = "Runs an algorithm between real processes, one for each node, on this machine or on several. Takes the "
+             "options\n"
+             "of conclave sim that mean something there, and prints the same report. Times are milliseconds.",
     .rows = rows,
     .more = "Exit codes: 0 held, 1 violated, 2 wrong usage or unfinished.\n"
             "\n"
             "  conclave run chang-roberts -n 200\n"
             "  conclave run bully --crash 8@40 --diagram\n"
-            "  conclave run alpha --app bfs-tree --graph grid:3x3 --delay 1..20",
+            "  conclave run alpha --app bfs-tree --graph grid:3x3 --delay 1..20\n"
+            "  conclave run bully -n 12 --hosts hosts.txt",
 };
 
 /* ---- options of the simulator that mean nothing here ---- */
@@ -142,10 +152,17 @@ int run_read(int argc, char **argv, struct run_request *request, struct cv_compl
         return error;
     const int next = options_read(&run_options, argc, argv, request, complaint);
     request->sim.help = next == OPTIONS_HELP;
+    request->argc = argc;
+    request->argv = argv;
     if (next <= 0)
         return next;
+    if (request->place)
+        return argc == 2 ? 0 : cv_complain(complaint, "--place: expected alone; the experiment tells it the rest");
+    if (request->ssh && !request->hosts)
+        return cv_complain(complaint, "--ssh: expected beside --hosts");
     if (request->sim.states && !request->sim.svg && !request->sim.diagram && !request->sim.transcript)
         return cv_complain(complaint, "--states: expected beside --transcript, --diagram or --svg, which show them");
+    request->algorithm = next < argc ? argv[next] : NULL;
     error = sim_read_algorithm(&request->sim, "run", argc - next, argv + next, complaint);
     request->sim.words.count = 0; /* a trace of this run tells what happened, not how to simulate it */
     return error ? error : sim_settle(&request->sim, complaint);
@@ -207,10 +224,16 @@ static int check(const struct cv_scenario *scenario, struct cv_complaint *compla
     return 0;
 }
 
-/* How long a message may take on a busy machine. If all nodes send to all others, it works off N² messages. */
+/*
+ * How long a message may take on a busy machine. If all nodes send to all others, it works off N² messages; on a graph
+ * they send to their neighbours.
+ */
 static uint64_t usual_bound_ms(const struct cv_scenario *scenario)
 {
-    return 250 + (uint64_t)scenario->group.nodes * scenario->group.nodes / 4;
+    const struct cv_group *group = &scenario->group;
+    const uint64_t links =
+        group->topology == CV_GRAPH ? group->edges[group->nodes] : (uint64_t)group->nodes * group->nodes;
+    return 250 + links / 4;
 }
 
 /*
@@ -235,7 +258,7 @@ static void use_real_time(const struct run_request *request, struct cv_scenario 
     if (!plan->detect)
         scenario->detect = scenario->group.bound;
     if (!plan->until)
-        scenario->until = USUAL_UNTIL_MS + 10 * scenario->group.bound;
+        scenario->until = USUAL_UNTIL_MS + (10 + 2 * scenario->group.rounds) * scenario->group.bound;
 }
 
 int run_build(const struct run_request *request, struct cv_scenario *scenario, struct cv_experiment_options *options,

@@ -9,6 +9,12 @@
 struct run_request {
     struct sim_request sim;
     struct cv_words pauses; /* ID@T1..T2 */
+    const char *algorithm;  /* as it was written */
+    const char *hosts;      /* a file of hosts; NULL: all processes are here */
+    const char *ssh;        /* how conclave is started there */
+    bool place;             /* serve an experiment elsewhere */
+    int argc;               /* the command line, for the hosts */
+    char **argv;
 };
 
 /* Reads the options; argv[0] is skipped. 0, CV_ENOMEM, CV_EINPUT or CV_EFILE. Free the request in any case. */

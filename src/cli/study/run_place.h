@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+/* `conclave run` on several machines: the hosts of an experiment, and what serves on each of them. */
+#ifndef CONCLAVE_CLI_STUDY_RUN_PLACE_H
+#define CONCLAVE_CLI_STUDY_RUN_PLACE_H
+
+#include "cli/study/run_options.h"
+#include "run/hosts.h"
+#include "run/place.h"
+
+/* The machines of a run, and the command line that they get. */
+struct run_places {
+    struct cv_hosts hosts;
+    struct cv_place_command command;
+    struct cv_place_file files[CV_MOST_PLAN_FILES + 2];
+    char *plugins[2]; /* what those files hold that are algorithms */
+};
+
+/* `conclave run --place`: serves an experiment elsewhere, over these files. Returns the exit code. */
+int run_place_serve(int in, int out);
+
+/* Starts conclave on all hosts, if --hosts names any. 0 or an error and a complaint; end it in any case. */
+int run_places_start(struct run_places *places, const struct run_request *request,
+                     struct cv_experiment_options *options, struct cv_complaint *complaint);
+void run_places_end(struct run_places *places);
+
+#endif
