@@ -32,8 +32,10 @@ extern "C" {
 
 #define CONCLAVE_API __attribute__((visibility("default")))
 
-#define CONCLAVE_NAME_BYTES 512 /* the longest name of a lock or an election */
-#define CONCLAVE_TTL_MS 10000   /* the time to live of a lock or a leadership, unless you ask for another */
+#define CONCLAVE_NAME_BYTES 512   /* the longest name of a lock or an election */
+#define CONCLAVE_VALUE_BYTES 1024 /* the longest value that a leader publishes */
+#define CONCLAVE_CLIENT_BYTES 128 /* the longest name of a client */
+#define CONCLAVE_TTL_MS 10000     /* the time to live of a lock or a leadership, unless you ask for another */
 
 #define CONCLAVE_ERRORS(X)                                                                                             \
     X(CONCLAVE_TIMEOUT, -1, "waited too long")                                                                         \
@@ -77,6 +79,7 @@ struct conclave_options {
     const char *tls_ca;          /* PEM; else $CONCLAVE_TLS_CA */
     const char *tls_certificate; /* PEM; else $CONCLAVE_TLS_CERTIFICATE */
     const char *tls_private_key; /* PEM; else $CONCLAVE_TLS_PRIVATE_KEY */
+    const char *client; /* the name by which servers show this client: printable ASCII without spaces; or NULL */
 };
 CONCLAVE_API int conclave_open_with(struct conclave **session, const struct conclave_options *options);
 
@@ -128,11 +131,16 @@ struct conclave_candidate {
     bool try_once;     /* do not wait at all */
     uint64_t ttl_ms;   /* as in struct conclave_want */
     bool ends_with_session;
+    const void *value;   /* what everybody is told while this session leads, an address for example; NULL: nothing */
+    size_t value_length; /* at most CONCLAVE_VALUE_BYTES, of any kind */
 };
 
 struct conclave_leader {
     char leader[64]; /* as servers print it, "node/session"; empty if nobody leads */
     uint64_t fence;
+    bool has_value;
+    size_t value_length;
+    char value[CONCLAVE_VALUE_BYTES + 1]; /* the bytes that the leader has published, and a NUL */
 };
 
 /* Waits until this session leads. `candidate` may be NULL. */
@@ -147,8 +155,9 @@ CONCLAVE_API int conclave_observe(struct conclave *session, const char *name, st
 /* ---- events ---- */
 
 enum conclave_event_kind {
-    CONCLAVE_EVENT_LOST = 1,  /* a lock or a leadership is no longer held, and was not given up */
-    CONCLAVE_EVENT_LEADER = 2 /* an observed election has another leader, or none */
+    CONCLAVE_EVENT_LOST = 1,      /* a lock or a leadership is no longer held, and was not given up */
+    CONCLAVE_EVENT_LEADER = 2,    /* an observed election has another leader, or none */
+    CONCLAVE_EVENT_ASKED_BACK = 3 /* somebody asks this session to give back what it holds; it need not */
 };
 
 struct conclave_event {
@@ -156,7 +165,21 @@ struct conclave_event {
     char name[CONCLAVE_NAME_BYTES + 1];
     uint64_t fence;
     char leader[64];
+    /*
+     * LEADER: what the leader has published. LOST: the reason of the operator who ended it by force. ASKED_BACK: the
+     * name of the client that asks. Any bytes, and a NUL.
+     */
+    bool has_value;
+    size_t value_length;
+    char value[CONCLAVE_VALUE_BYTES + 1];
 };
+
+/*
+ * While conclave_lock() or conclave_campaign() waits, this function is called whenever the session's position in the
+ * queue is told: 1 is the next of its server. It must not use the session. NULL: nobody wants to know.
+ */
+CONCLAVE_API void conclave_on_position(struct conclave *session,
+                                       void (*told)(void *context, const char *name, uint64_t position), void *context);
 
 /*
  * Waits up to `timeout_ms` (-1: for ever, 0: not at all) for an event. 1: *event is one; 0: there was none. Meanwhile

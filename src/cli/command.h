@@ -34,6 +34,7 @@ COMMAND(explore);
 COMMAND(join);
 COMMAND(judge);
 COMMAND(keygen);
+COMMAND(leader);
 COMMAND(leave);
 COMMAND(list);
 COMMAND(lock);

@@ -104,10 +104,11 @@ static const char *ending(enum cv_client_kind kind)
 }
 
 /* It was granted. If that took long, the server is asked how much time is left. */
-static int begin(struct conclave *session, enum cv_client_kind kind, const char *name, uint64_t fence, uint64_t ttl_ms,
-                 bool shared, int64_t asked_ms)
+static int begin(struct conclave *session, enum cv_client_kind kind, const struct cv_client_words *words,
+                 uint64_t fence, uint64_t ttl_ms, bool shared, int64_t asked_ms)
 {
-    struct cv_client_interest *held = cv_client_remember(session, kind, name);
+    const char *name = words->word[1];
+    struct cv_client_interest *held = cv_client_remember(session, kind, name, words->value);
     int error = 0;
     if (!held) {
         if (ttl_ms) /* it would outlive the session; there may be enough memory to give it back */
@@ -145,7 +146,7 @@ int cv_client_acquire(struct conclave *session, enum cv_client_kind kind, const 
             return cv_client_fail(session, error, "interrupted");
         }
         if (!error)
-            error = begin(session, kind, name, *fence, ttl_ms, shared, asked_ms);
+            error = begin(session, kind, words, *fence, ttl_ms, shared, asked_ms);
         /* A process that stood still when it was granted may find it lost already: it goes on waiting. */
         if (error != CONCLAVE_LOST || cv_boot_ms() >= until_ms)
             return error;
@@ -161,7 +162,7 @@ int conclave_lock(struct conclave *session, const char *name, const struct concl
     if (error)
         return error;
     const uint64_t ttl_ms = want->ends_with_session ? 0 : want->ttl_ms ? want->ttl_ms : CONCLAVE_TTL_MS;
-    struct cv_client_words words = {2, {"LOCK", name}};
+    struct cv_client_words words = {.count = 2, .word = {"LOCK", name}};
     if (ttl_ms)
         cv_client_want_ttl(session, ttl_ms, ttl, &words);
     if (want->shared)
@@ -187,7 +188,7 @@ int cv_client_end(struct conclave *session, const char *command, const char *nam
     struct cv_text answer;
     int64_t released = 0;
     snprintf(digits, sizeof digits, "%" PRIu64, fence);
-    struct cv_client_words words = {3, {command, name, digits}};
+    struct cv_client_words words = {.count = 3, .word = {command, name, digits}};
     if (secret) {
         words.word[words.count++] = "SECRET";
         words.word[words.count++] = session->secret;
@@ -230,7 +231,7 @@ int conclave_renew(struct conclave *session, const char *name, uint64_t fence, i
         return error;
     snprintf(digits, sizeof digits, "%" PRIu64, fence);
     const int64_t asked_ms = cv_boot_ms();
-    struct cv_client_words words = {3, {"RENEW", name, digits}};
+    struct cv_client_words words = {.count = 3, .word = {"RENEW", name, digits}};
     struct cv_client_interest *held = cv_client_find(session, name, fence);
     snprintf(ttl, sizeof ttl, "%" PRIu64, held ? held->ttl_ms : 0);
     if (held && held->ttl_ms)

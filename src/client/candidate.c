@@ -5,6 +5,12 @@
 #include "client/acquire.h"
 #include "core/wall_clock.h"
 
+static struct cv_text value_of(const struct conclave_candidate *candidate)
+{
+    return candidate && candidate->value ? (struct cv_text){candidate->value, candidate->value_length}
+                                         : (struct cv_text){NULL, 0};
+}
+
 int conclave_campaign(struct conclave *session, const char *name, const struct conclave_candidate *candidate,
                       uint64_t *fence)
 {
@@ -12,9 +18,13 @@ int conclave_campaign(struct conclave *session, const char *name, const struct c
     const int error = cv_client_check_name(session, name);
     if (error)
         return error;
+    const struct cv_text value = value_of(candidate);
+    if (value.length > CONCLAVE_VALUE_BYTES)
+        return cv_client_fail(session, CONCLAVE_INVALID, "a value of %zu bytes, expected at most %d", value.length,
+                              CONCLAVE_VALUE_BYTES);
     const uint64_t wanted_ms = candidate && candidate->ttl_ms ? candidate->ttl_ms : CONCLAVE_TTL_MS;
     const uint64_t ttl_ms = candidate && candidate->ends_with_session ? 0 : wanted_ms;
-    struct cv_client_words words = {2, {"CAMPAIGN", name}};
+    struct cv_client_words words = {.count = 2, .word = {"CAMPAIGN", name}, .value = value};
     if (ttl_ms)
         cv_client_want_ttl(session, ttl_ms, ttl, &words);
     if (candidate && candidate->priority) {
@@ -29,7 +39,7 @@ int conclave_campaign(struct conclave *session, const char *name, const struct c
 
 static int ask_about(struct conclave *session, const char *command, const char *name, struct cv_text *answer)
 {
-    const struct cv_client_words words = {2, {command, name}};
+    const struct cv_client_words words = {.count = 2, .word = {command, name}};
     const int error = cv_client_check_name(session, name);
     return error ? error : cv_client_ask(session, &words, cv_boot_ms() + session->timeout_ms, answer);
 }
@@ -68,7 +78,8 @@ int conclave_observe(struct conclave *session, const char *name, struct conclave
         error = cv_client_read_leader(session, answer, leader);
     if (error)
         return error;
-    struct cv_client_interest *observed = cv_client_remember(session, CV_CLIENT_OBSERVED, name);
+    struct cv_client_interest *observed =
+        cv_client_remember(session, CV_CLIENT_OBSERVED, name, (struct cv_text){NULL, 0});
     if (!observed)
         return CONCLAVE_NO_MEMORY;
     observed->leader = *leader;

@@ -92,9 +92,13 @@ static struct cv_client_question pop_question(struct conclave *session)
 static int put_question(struct conclave *session, const struct cv_client_words *words, struct cv_client_interest *about,
                         bool awaited)
 {
-    cv_resp_array(&session->out, words->count);
+    cv_resp_array(&session->out, words->count + (words->value.start ? 2 : 0));
     for (size_t i = 0; i < words->count; i++)
         cv_resp_word(&session->out, words->word[i]);
+    if (words->value.start) {
+        cv_resp_word(&session->out, "VALUE");
+        cv_resp_bulk(&session->out, words->value);
+    }
     if (session->out.full)
         return cv_client_fail(session, CONCLAVE_NO_MEMORY, "too much to send");
     return push_question(session, about, awaited);
@@ -389,10 +393,11 @@ int cv_client_ask(struct conclave *session, const struct cv_client_words *words,
 /* Sends HELLO and waits for the answer: a process that hangs accepts connections, but does not answer. */
 static int greet(struct conclave *session)
 {
-    static const struct cv_client_words hello = {2, {"HELLO", "3"}};
+    struct cv_client_words hello = {.count = 2, .word = {"HELLO", "3", "SETNAME", session->client}};
     struct cv_resp_item item;
     struct cv_text answer;
     session->out.protocol = 3;
+    hello.count += session->client ? 2 : 0;
     int error = put_question(session, &hello, NULL, true);
     if (!error)
         error = await(session, cv_boot_ms() + session->timeout_ms, &answer);
@@ -455,6 +460,18 @@ static int open_credentials(struct conclave *session, const struct conclave_opti
                                 : cv_client_fail(session, CONCLAVE_INVALID, "%s", complaint.text);
 }
 
+static int take_name(struct conclave *session, const char *name)
+{
+    const size_t length = strlen(name);
+    for (size_t i = 0; i <= length; i++)
+        if (length > CONCLAVE_CLIENT_BYTES || (i < length && (name[i] < '!' || name[i] > '~')))
+            return cv_client_fail(session, CONCLAVE_INVALID,
+                                  "a client's name has up to %d printable characters of ASCII, and no spaces",
+                                  CONCLAVE_CLIENT_BYTES);
+    session->client = strdup(name);
+    return session->client ? 0 : cv_client_no_memory(session);
+}
+
 int conclave_open(struct conclave **session, const char *servers, int timeout_ms)
 {
     return conclave_open_with(session, &(struct conclave_options){.servers = servers, .timeout_ms = timeout_ms});
@@ -466,6 +483,8 @@ int conclave_open_with(struct conclave **session, const struct conclave_options 
     if (!servers)
         servers = variable && *variable ? variable : "127.0.0.1:7700";
     int error = begin(session, servers, options->timeout_ms);
+    if (!error && options->client)
+        error = take_name(*session, options->client);
     if (!error)
         error = open_credentials(*session, options);
     return error ? error : cv_client_connect(*session);
@@ -483,7 +502,8 @@ static void give_up_all(struct conclave *session)
         struct cv_text answer;
         snprintf(fence, sizeof fence, "%" PRIu64, each->fence);
         const char *command = each->kind == CV_CLIENT_LED ? "RESIGN" : "UNLOCK";
-        const struct cv_client_words words = {5, {command, each->name, fence, "SECRET", session->secret}};
+        const struct cv_client_words words = {.count = 5,
+                                              .word = {command, each->name, fence, "SECRET", session->secret}};
         if (!each->ttl_ms)
             continue;
         each->ttl_ms = 0;
@@ -511,8 +531,16 @@ void conclave_close(struct conclave *session)
     cv_resp_end(&session->out);
     cv_tls_close(session->credentials);
     free(session->servers);
+    free(session->client);
     free(session->in);
     free(session);
+}
+
+void conclave_on_position(struct conclave *session, void (*told)(void *context, const char *name, uint64_t position),
+                          void *context)
+{
+    session->told_position = told;
+    session->position_context = context;
 }
 
 void conclave_interrupt(struct conclave *session)

@@ -33,6 +33,9 @@ struct conclave {
     char *servers;
     size_t turn; /* the server in the list to try next */
     int timeout_ms;
+    char *client; /* the name by which servers show this client, or NULL */
+    void (*told_position)(void *context, const char *name, uint64_t position); /* or NULL */
+    void *position_context;
     char secret[33]; /* of what it holds: with it other servers renew and end that, too */
     bool forsaken;   /* the server has no majority, and another may have one */
     int fd;          /* the connection, -1 if there is none */
@@ -72,6 +75,7 @@ void cv_client_disconnect(struct conclave *session);
 struct cv_client_words {
     size_t count;
     const char *word[12];
+    struct cv_text value; /* of any bytes, after all others and the word VALUE; starts at NULL: there is none */
 };
 
 /*

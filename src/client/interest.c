@@ -13,10 +13,11 @@
 #define LOOK_AGAIN_MS                                                                                                  \
     2000 /* after so long the leader of an observed election is asked for again: a server that hangs pushes nothing */
 
-struct cv_client_interest *cv_client_remember(struct conclave *session, enum cv_client_kind kind, const char *name)
+struct cv_client_interest *cv_client_remember(struct conclave *session, enum cv_client_kind kind, const char *name,
+                                              struct cv_text value)
 {
     const size_t size = strlen(name) + 1;
-    struct cv_client_interest *interest = calloc(1, sizeof *interest + size);
+    struct cv_client_interest *interest = calloc(1, sizeof *interest + size + value.length);
     if (!interest) {
         cv_client_no_memory(session);
         return NULL;
@@ -24,6 +25,10 @@ struct cv_client_interest *cv_client_remember(struct conclave *session, enum cv_
     interest->kind = kind;
     interest->ends_ms = interest->renew_ms = CV_CLIENT_NEVER;
     memcpy(interest->name, name, size);
+    if (value.length)
+        memcpy(interest->name + size, value.start, value.length);
+    if (value.start)
+        interest->value = (struct cv_text){interest->name + size, value.length};
     interest->next = session->interests;
     session->interests = interest;
     return interest;
@@ -65,9 +70,17 @@ static void copy_text(char *to, size_t size, struct cv_text text)
     to[length] = '\0';
 }
 
+/* Bytes of any kind, and a NUL. What is longer than any server tells is cut. */
+static void copy_value(struct conclave_event *event, struct cv_text value)
+{
+    event->has_value = value.start;
+    event->value_length = value.length < CONCLAVE_VALUE_BYTES ? value.length : CONCLAVE_VALUE_BYTES;
+    copy_text(event->value, sizeof event->value, value);
+}
+
 /* Without memory the event is missing, and the session has an error; there is nobody else to tell. */
 static void tell(struct conclave *session, enum conclave_event_kind kind, const char *name, uint64_t fence,
-                 const char *leader)
+                 const char *leader, struct cv_text value)
 {
     struct cv_client_event *event = calloc(1, sizeof *event);
     if (!event) {
@@ -78,13 +91,16 @@ static void tell(struct conclave *session, enum conclave_event_kind kind, const 
     event->event.fence = fence;
     copy_text(event->event.name, sizeof event->event.name, cv_text(name));
     copy_text(event->event.leader, sizeof event->event.leader, cv_text(leader));
+    copy_value(&event->event, value);
     *session->last_event = event;
     session->last_event = &event->next;
 }
 
-static void lose(struct conclave *session, struct cv_client_interest *interest)
+static const struct cv_text nothing = {NULL, 0};
+
+static void lose(struct conclave *session, struct cv_client_interest *interest, struct cv_text reason)
 {
-    tell(session, CONCLAVE_EVENT_LOST, interest->name, interest->fence, "");
+    tell(session, CONCLAVE_EVENT_LOST, interest->name, interest->fence, "", reason);
     cv_client_forget(session, interest);
 }
 
@@ -95,7 +111,8 @@ static void see_leader(struct conclave *session, struct cv_client_interest *inte
     if (leader->fence == interest->leader.fence && strcmp(leader->leader, interest->leader.leader) == 0)
         return;
     interest->leader = *leader;
-    tell(session, CONCLAVE_EVENT_LEADER, interest->name, leader->fence, leader->leader);
+    tell(session, CONCLAVE_EVENT_LEADER, interest->name, leader->fence, leader->leader,
+         leader->has_value ? (struct cv_text){leader->value, leader->value_length} : nothing);
 }
 
 void cv_client_disconnected(struct conclave *session)
@@ -106,38 +123,81 @@ void cv_client_disconnected(struct conclave *session)
         if (each->kind == CV_CLIENT_OBSERVED || each->ttl_ms)
             each->renew_ms = 0;
         else
-            lose(session, each);
+            lose(session, each, nothing);
     }
     session->retry_ms = 0;
 }
 
-/* Reads `lost name fence` and `leader name leader|nil fence`. Other pushes are ignored. */
+/* The next item of a push or an answer as a text; it starts at NULL if there is none, or nil. */
+static struct cv_text next_text(struct cv_text *rest)
+{
+    struct cv_resp_item item;
+    if (!rest->length || !cv_resp_next(rest, &item) || item.kind != CV_RESP_BULK)
+        return nothing;
+    return item.text.start ? item.text : cv_text("");
+}
+
+static void take_value(struct conclave_leader *leader, struct cv_text value)
+{
+    leader->has_value = value.start;
+    leader->value_length = value.length < CONCLAVE_VALUE_BYTES ? value.length : CONCLAVE_VALUE_BYTES;
+    copy_text(leader->value, sizeof leader->value, value);
+}
+
+/* `lost name fence [reason]` and `askback name fence client|nil` */
+static void on_hold(struct conclave *session, const char *name, struct cv_text rest, bool lost)
+{
+    struct cv_resp_item fence;
+    if (!cv_resp_next(&rest, &fence))
+        return;
+    struct cv_client_interest *held = cv_client_find(session, name, (uint64_t)fence.number);
+    if (held && lost)
+        lose(session, held, next_text(&rest));
+    else if (held)
+        tell(session, CONCLAVE_EVENT_ASKED_BACK, name, held->fence, "", next_text(&rest));
+}
+
+/* `leader name leader|nil fence [value]` */
+static void on_leader(struct conclave *session, const char *name, struct cv_text rest)
+{
+    struct cv_resp_item leader, fence;
+    if (!cv_resp_next(&rest, &leader) || !cv_resp_next(&rest, &fence))
+        return;
+    struct conclave_leader now = {.fence = leader.kind == CV_RESP_NIL ? 0 : (uint64_t)fence.number};
+    copy_text(now.leader, sizeof now.leader, leader.text);
+    take_value(&now, next_text(&rest));
+    for (struct cv_client_interest *each = session->interests; each; each = each->next)
+        if (each->kind == CV_CLIENT_OBSERVED && strcmp(each->name, name) == 0)
+            see_leader(session, each, &now);
+}
+
+/* `position name position` */
+static void on_position(const struct conclave *session, const char *name, struct cv_text rest)
+{
+    struct cv_resp_item position;
+    if (session->told_position && cv_resp_next(&rest, &position) && position.kind == CV_RESP_INTEGER)
+        session->told_position(session->position_context, name, (uint64_t)position.number);
+}
+
+/* Other pushes than these are ignored. */
 void cv_client_pushed(struct conclave *session, struct cv_text push)
 {
-    struct cv_resp_item head, kind, name, leader = {0}, fence;
+    struct cv_resp_item head, kind, name;
     char text[CONCLAVE_NAME_BYTES + 1];
     if (!cv_resp_next(&push, &head) || !cv_resp_next(&push, &kind) || !cv_resp_next(&push, &name))
         return;
-    const bool lost = cv_resp_is(kind.text, "lost"), changed = cv_resp_is(kind.text, "leader");
-    if ((!lost && !changed) || (changed && !cv_resp_next(&push, &leader)) || !cv_resp_next(&push, &fence))
-        return;
     copy_text(text, sizeof text, name.text);
-    if (lost) {
-        struct cv_client_interest *held = cv_client_find(session, text, (uint64_t)fence.number);
-        if (held)
-            lose(session, held);
-        return;
-    }
-    struct conclave_leader now = {.fence = leader.kind == CV_RESP_NIL ? 0 : (uint64_t)fence.number};
-    copy_text(now.leader, sizeof now.leader, leader.text);
-    for (struct cv_client_interest *each = session->interests; each; each = each->next)
-        if (each->kind == CV_CLIENT_OBSERVED && strcmp(each->name, text) == 0)
-            see_leader(session, each, &now);
+    if (cv_resp_is(kind.text, "lost") || cv_resp_is(kind.text, "askback"))
+        on_hold(session, text, push, cv_resp_is(kind.text, "lost"));
+    else if (cv_resp_is(kind.text, "leader"))
+        on_leader(session, text, push);
+    else if (cv_resp_is(kind.text, "position"))
+        on_position(session, text, push);
 }
 
 int cv_client_read_leader(struct conclave *session, struct cv_text answer, struct conclave_leader *leader)
 {
-    struct cv_resp_item head, name, fence;
+    struct cv_resp_item head, name, fence, node;
     *leader = (struct conclave_leader){0};
     if (!cv_resp_next(&answer, &head))
         return cv_client_fail(session, CONCLAVE_PROTOCOL, "the server's answer has no leader");
@@ -148,6 +208,8 @@ int cv_client_read_leader(struct conclave *session, struct cv_text answer, struc
         return cv_client_fail(session, CONCLAVE_PROTOCOL, "the server's answer has no leader");
     copy_text(leader->leader, sizeof leader->leader, name.text);
     leader->fence = (uint64_t)fence.number;
+    if (head.number > 3 && cv_resp_next(&answer, &node))
+        take_value(leader, next_text(&answer));
     return 0;
 }
 
@@ -169,7 +231,7 @@ void cv_client_answered(struct conclave *session, const struct cv_client_questio
     } else if (item.kind == CV_RESP_INTEGER) {
         cv_client_extend(about, question->asked_ms, item.number);
     } else if (item.kind == CV_RESP_NIL) {
-        lose(session, about);
+        lose(session, about, nothing);
     }
 }
 
@@ -186,6 +248,7 @@ void cv_client_show_secret(const struct conclave *session, const struct cv_clien
         words->word[words->count++] = "SHARED";
     if (interest->kind == CV_CLIENT_LED)
         words->word[words->count++] = "LEADER";
+    words->value = interest->value;
 }
 
 static int ask_again(struct conclave *session, struct cv_client_interest *interest, int64_t now_ms)
@@ -193,10 +256,11 @@ static int ask_again(struct conclave *session, struct cv_client_interest *intere
     char fence[24], ttl[24];
     snprintf(fence, sizeof fence, "%" PRIu64, interest->fence);
     snprintf(ttl, sizeof ttl, "%" PRIu64, interest->ttl_ms);
-    struct cv_client_words renew = {3, {"RENEW", interest->name, fence}};
+    struct cv_client_words renew = {.count = 3, .word = {"RENEW", interest->name, fence}};
     if (interest->ttl_ms)
         cv_client_show_secret(session, interest, ttl, &renew);
-    const struct cv_client_words look = {2, {interest->renew_ms ? "LEADER" : "OBSERVE", interest->name}};
+    const struct cv_client_words look = {.count = 2,
+                                         .word = {interest->renew_ms ? "LEADER" : "OBSERVE", interest->name}};
     const bool observed = interest->kind == CV_CLIENT_OBSERVED, endless = interest->ends_ms == CV_CLIENT_NEVER;
     /* If no answer comes, the server is asked again before it is too late. */
     interest->renew_ms = observed  ? now_ms + LOOK_AGAIN_MS
@@ -257,7 +321,7 @@ static int do_what_is_due(struct conclave *session)
     for (struct cv_client_interest *each = session->interests; each; each = next) {
         next = each->next;
         if (now_ms >= each->ends_ms) {
-            lose(session, each);
+            lose(session, each, nothing);
         } else if (session->fd >= 0 && now_ms >= each->renew_ms) {
             const int error = ask_again(session, each, now_ms);
             if (error)

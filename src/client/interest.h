@@ -16,6 +16,7 @@ struct cv_client_interest {
     int64_t ends_ms;               /* surely held until then */
     int64_t renew_ms;              /* the server is to be asked then */
     struct conclave_leader leader; /* of an observed election: the one told last */
+    struct cv_text value;          /* of a leadership: what it publishes, after the name; starts at NULL: nothing */
     char name[];
 };
 
@@ -25,7 +26,8 @@ struct cv_client_event {
     struct conclave_event event;
 };
 
-struct cv_client_interest *cv_client_remember(struct conclave *session, enum cv_client_kind kind, const char *name);
+struct cv_client_interest *cv_client_remember(struct conclave *session, enum cv_client_kind kind, const char *name,
+                                              struct cv_text value);
 struct cv_client_interest *cv_client_find(const struct conclave *session, const char *name, uint64_t fence);
 void cv_client_forget(struct conclave *session, struct cv_client_interest *interest);
 

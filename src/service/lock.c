@@ -13,6 +13,7 @@
 #include "service/lock_fences.h"
 #include "service/named_election.h"
 #include "service/permits.h"
+#include "service/position.h"
 #include "service/session.h"
 #include "service/ttl_promise.h"
 
@@ -97,6 +98,7 @@ static void enqueue(struct lock *lock, struct waiter *wait)
     *(wait->next ? &wait->next->previous : &lock->last) = wait;
     lock->waiting++;
     lock->service->statistics.waiting++;
+    wait->told_place = 0;
     wait->since_ms = cv_loop_coarse_ms(lock->service->loop);
 }
 
@@ -108,6 +110,8 @@ static void dequeue(struct waiter *wait)
     wait->lock = NULL;
     lock->waiting--;
     lock->service->statistics.waiting--;
+    if (lock->first)
+        position_changed(lock);
     cv_alarm_cancel(lock->service->alarms, &wait->alarm);
 }
 
@@ -204,6 +208,7 @@ void lock_ended(void *context, struct cv_instance *instance)
     if (lock) {
         cv_loop_call_off(service->loop, &lock->chore);
         leader_forget(lock);
+        position_forget(lock);
     }
     listing_moved(service, instance);
     if (service->watcher)
@@ -445,6 +450,8 @@ void lock_wait(struct lock *lock, struct waiter *wait)
         return;
     enqueue(lock, wait);
     lock_serve(lock);
+    if (wait->lock)
+        position_changed(lock);
 }
 
 void lock_give_up(struct waiter *wait)

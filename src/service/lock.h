@@ -35,6 +35,7 @@ struct waiter {
     uint64_t ttl_ms; /* 0: as long as the session lasts */
     int64_t priority;
     uint64_t since_ms;          /* by cv_loop_coarse_ms() */
+    uint64_t told_place;        /* that it was told last; 0: none */
     uint64_t ticket;            /* of a try */
     uint64_t digest[2];         /* of the secret */
     uint64_t claimed;           /* the fence that it was promised before everybody forgot; 0: it claims nothing */
@@ -91,6 +92,9 @@ struct lock {
     uint64_t waiting; /* how many wait */
     uint64_t holding; /* how many hold it */
     struct sharing sharing;
+
+    struct lock *next_moved, *previous_moved; /* of those whose queues have changed */
+    bool moved;                               /* it is one of them */
 
     struct leader leader;    /* elections: the latest this node has heard of */
     cv_set unaware;          /* members that have yet to say that they know its end */

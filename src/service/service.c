@@ -13,6 +13,7 @@
 #include "service/access.h"
 #include "service/listing.h"
 #include "service/named_election.h"
+#include "service/position.h"
 #include "service/session.h"
 #include "service/ttl_promise.h"
 
@@ -114,6 +115,7 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, const
     service->output.most = settings->limits.output;
     member->loop.measures = settings->operations.measures;
     service->grace.ring = grace_ends;
+    service->positions.ring = position_tell;
     member->user = (struct cv_member_calls){.entered = lock_entered,
                                             .elected = named_election_elected,
                                             .resume = lock_resume,
@@ -130,7 +132,7 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, const
 
 int cv_service_listen(struct cv_service *service, const char *what, const char *address, struct cv_complaint *complaint)
 {
-    if (!service->listener_count && cv_alarms_reserve(service->alarms, 1)) /* for the grace */
+    if (!service->listener_count && cv_alarms_reserve(service->alarms, 2)) /* for the grace, and for places in queues */
         return CV_ENOMEM;
     struct cv_listener *listener = &service->listeners[service->listener_count++];
     listener->incoming = session_accept;

@@ -16,6 +16,7 @@
 #define OUT_OF_MEMORY "BUSY out of memory"
 
 struct cv_pulse;
+struct lock;
 struct lock_hold;
 
 enum hold_change { HOLD_GRANTED, HOLD_ENDED, HOLD_LOST };
@@ -50,11 +51,13 @@ struct cv_service {
     struct cv_door door;        /* for clients that have not proved who they are */
     struct cv_resp_pool output;
 
-    struct lock_hold *spare; /* holds to use again */
-    struct cv_alarm grace;   /* it is over */
-    struct cv_alarm delay;   /* the first of the lock-delays is over */
-    uint64_t delay_due_us;   /* when that is; 0: there is none */
-    uint64_t renewed_us;     /* a new view was asked for then, because a name has few fences left */
+    struct lock_hold *spare;   /* holds to use again */
+    struct cv_alarm grace;     /* it is over */
+    struct cv_alarm positions; /* clients that wait are told their places */
+    struct lock *moved;        /* the locks whose queues have changed since */
+    struct cv_alarm delay;     /* the first of the lock-delays is over */
+    uint64_t delay_due_us;     /* when that is; 0: there is none */
+    uint64_t renewed_us;       /* a new view was asked for then, because a name has few fences left */
 
     struct peer_request *pending[PEER_REQUEST_LISTS]; /* those that wait, by number */
     uint64_t tickets;                                 /* given to questions so far */

@@ -301,7 +301,8 @@ static void follow(json_t *step)
                                             json_string_value(json_object_get(given, "key")),
                                             json_string_value(json_object_get(given, "tls_ca")),
                                             json_string_value(json_object_get(given, "tls_certificate")),
-                                            json_string_value(json_object_get(given, "tls_private_key"))};
+                                            json_string_value(json_object_get(given, "tls_private_key")),
+                                            json_string_value(json_object_get(given, "client"))};
         answer(step, 0, NULL, json_pack("{s:[s, s]}", "cannot", "value", "askback"));
     } else if (is(step, "close")) {
         close_all(step);

@@ -56,7 +56,8 @@ def check_observing(server):
     expect("the same as JSON", (told["name"], told["leader"], told["fence"]), ("boss", line.split()[0], fence))
     finish(leader, "")
     expect("resigned", observer.stdout.readline(), "nobody leads\n")
-    expect("the same as JSON", json.loads(second.stdout.readline()), {"name": "boss", "leader": None, "fence": 0})
+    expect("the same as JSON", json.loads(second.stdout.readline()),
+           {"name": "boss", "leader": None, "fence": 0, "value": None})
     observer.send_signal(signal.SIGINT)
     expect("Ctrl-C", finish(observer)[0], -signal.SIGINT)
     second.kill()

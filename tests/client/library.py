@@ -31,16 +31,19 @@ class Want(ctypes.Structure):
 
 class Candidate(ctypes.Structure):
     _fields_ = [("wait_ms", ctypes.c_uint64), ("priority", ctypes.c_uint32), ("try_once", ctypes.c_bool),
-                ("ttl_ms", ctypes.c_uint64), ("ends_with_session", ctypes.c_bool)]
+                ("ttl_ms", ctypes.c_uint64), ("ends_with_session", ctypes.c_bool), ("value", ctypes.c_char_p),
+                ("value_length", ctypes.c_size_t)]
 
 
 class Leader(ctypes.Structure):
-    _fields_ = [("leader", ctypes.c_char * 64), ("fence", ctypes.c_uint64)]
+    _fields_ = [("leader", ctypes.c_char * 64), ("fence", ctypes.c_uint64), ("has_value", ctypes.c_bool),
+                ("value_length", ctypes.c_size_t), ("value", ctypes.c_char * 1025)]
 
 
 class Event(ctypes.Structure):
     _fields_ = [("kind", ctypes.c_int), ("name", ctypes.c_char * 513), ("fence", ctypes.c_uint64),
-                ("leader", ctypes.c_char * 64)]
+                ("leader", ctypes.c_char * 64), ("has_value", ctypes.c_bool), ("value_length", ctypes.c_size_t),
+                ("value", ctypes.c_char * 1025)]
 
 
 class Session:

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Who holds a name, who waits for it, who leads and what it publishes: told by every member, whatever its clients say."""
 
+import getpass
+import json
+import socket
+import subprocess
 import sys
 import time
 
-from harness import PATIENCE, Cluster, Gone, Node, Refused, main
+from harness import CONCLAVE, PATIENCE, Cluster, Gone, Node, Refused, main
 
 NAME = "alice@web:4242:make"
 SECRET = ("SECRET", "s")
@@ -321,8 +325,149 @@ def values_live_on():
         watcher.close()
 
 
+def positions():
+    """Whoever waits is told its place, and told again as it comes nearer; not by a push for each change."""
+    with Node() as node:
+        holder = node.client()
+        fence = holder.ask("LOCK", "a")
+        waiting = []
+        for i in range(40):
+            client = node.client(protocol=2 if i == 1 else 3)
+            client.say("LOCK", "a")
+            waiting.append(client)
+            until(lambda count=i: holder.ask("LOCKS", "a")[0]["waiters"] == count + 1, "it waits")
+        for place, client in enumerate(waiting, 1):
+            assert place == 2 or client.push() == ["position", "a", place]
+        for place, client in enumerate(waiting[:-1], 1):
+            holder.ask("UNLOCK", "a", fence)
+            fence = client.hear()
+            holder = client
+        assert holder.ask("UNLOCK", "a", fence) == 1 and waiting[-1].hear() > fence
+        places = [push[2] for push in waiting[-1].pushes]
+        assert all(push[:2] == ["position", "a"] for push in waiting[-1].pushes) and places == sorted(places, reverse=True), places
+        assert len(places) < 39 and not any(push[2] > 40 for client in waiting if client is not waiting[1] for push in client.pushes)
+        tries = node.client()
+        assert tries.ask("LOCK", "a", "WAIT", 0) is None and not tries.pushes
+        for client in (*waiting, tries):
+            client.close()
+
+
+def command(*words, **options):
+    return subprocess.Popen([CONCLAVE, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def ended(process, code):
+    """What a command said until it ended."""
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == code, (process.returncode, out, err)
+    return out, err
+
+
+def held(client, name):
+    return until(lambda: next((it for it in client.ask("LOCKS", name) if it.get("holder")), None), f"{name} is held")
+
+
+def commands_name_themselves():
+    """conclave lock tells who it is, and conclave status shows it; a name that no server takes is refused."""
+    with Node() as node:
+        client = node.client()
+        first = command("lock", "a", "--server", node.address(), "--", "sleep", "60")
+        lock = held(client, "a")
+        user, rest = lock["client"].split("@")
+        assert user == getpass.getuser() and rest.split(":")[1:] == [str(first.pid), "sleep"], lock
+        assert rest.split(":")[0] == socket.gethostname().split(".")[0][:40], lock
+        second = command("lock", "a", "--client", "me", "--server", node.address(), "--", "true")
+        until(lambda: [it["client"] for it in client.ask("WAITERS", "a")] == ["me"], "it waits by that name")
+        shown = ended(command("status", "--server", node.address()), 0)[0]
+        assert lock["client"] in shown and " held" in shown, shown
+        told, = json.loads(ended(command("status", "--json", "--server", node.address()), 0)[0])["locks"]
+        assert told["client"] == lock["client"] and told["held_ms"] >= 0 and told["forced"] is False, told
+        assert told["asked_back_ms"] is None and told["waiters"] == 1, told
+        for bad in ("two words", "x" * 129, "line\nbreak"):
+            assert "a client's name" in ended(command("lock", "b", "--client", bad, "--server", node.address(), "--", "true"), 125)[1]
+        first.terminate()
+        ended(first, 128 + 15)
+        ended(second, 0)
+        client.close()
+
+
+def commands_are_forced():
+    """conclave lock ends its command when an operator forces the lock, and the next one is let in long before the TTL is over."""
+    with Node() as node:
+        node.expected = "event=forced"
+        client, waiter = node.client(), node.client()
+        for words in (["lock"], ["elect"]):
+            process = command(*words, "a", "--ttl", "600", "--server", node.address(), "--", "sleep", "600")
+            lock = held(client, "a")
+            waiter.say("LOCK" if words == ["lock"] else "CAMPAIGN", "a")
+            assert client.ask("FORCE", "a", lock["fence"], "it hangs \x1b[2J") == "OK"
+            out, err = ended(process, 122)
+            assert "an operator forced it: it hangs \\x1b[2J" in err and not out, err
+            fence = waiter.hear()
+            assert fence > lock["fence"]
+            waiter.ask("UNLOCK" if words == ["lock"] else "RESIGN", "a", fence)
+        client.close()
+        waiter.close()
+
+
+def commands_are_asked():
+    """By default a command goes on; with --on-askback it gets the signal."""
+    with Node() as node:
+        client = node.client()
+        script = "trap 'exit 7' TERM; trap 'exit 8' USR1; while :; do sleep 0.05; done"
+        for action, code in (("term", 7), ("usr1", 8)):
+            process = command("lock", "a", "--on-askback", action, "--server", node.address(), "--", "sh", "-c", script)
+            held(client, "a")
+            assert client.ask("ASKBACK", "a") == 1
+            ended(process, code)
+        process = command("lock", "a", "--server", node.address(), "--", "sh", "-c", "sleep 1; exit 9")
+        held(client, "a")
+        assert client.ask("ASKBACK", "a") == 1
+        ended(process, 9)
+        assert "--on-askback hurry: expected ignore, term" in ended(command("lock", "a", "--on-askback", "hurry", "--", "true"), 125)[1]
+        client.close()
+
+
+def leaders_are_found():
+    """conclave elect --value publishes, conclave leader and elect --observe find it, in one safe line whatever it is."""
+    with Node() as node:
+        server = ("--server", node.address())
+        assert "nobody leads" in ended(command("leader", "boss", *server), 1)[1]
+        assert json.loads(ended(command("leader", "boss", "--json", *server), 1)[0]) == {
+            "name": "boss", "leader": None, "fence": 0, "value": None}
+        assert "waited too long" in ended(command("leader", "boss", "--wait", "50ms", *server), 124)[1]
+        waits = command("leader", "boss", "--wait", "60s", *server)
+        watcher = command("elect", "--observe", "boss", "--json", *server)
+        assert json.loads(watcher.stdout.readline())["leader"] is None
+        leads = command("elect", "boss", "--value", "web1:8080", *server, "--", "sleep", "600")
+        assert ended(waits, 0)[0] == "web1:8080\n" and ended(command("leader", "boss", *server), 0)[0] == "web1:8080\n"
+        told = json.loads(ended(command("leader", "boss", "--json", *server), 0)[0])
+        assert told["value"] == "web1:8080" and told["leader"].startswith("1/") and told["fence"] > 0, told
+        assert json.loads(watcher.stdout.readline()) == told
+        leads.terminate()
+        ended(leads, 128 + 15)
+        assert json.loads(watcher.stdout.readline())["leader"] is None
+        client = node.client()
+        for value in HOSTILE[1:]:
+            client.ask("CAMPAIGN", "boss", "VALUE", value)
+            line, = ended(command("leader", "boss", *server), 0)[0].splitlines()
+            assert line.isprintable() or "\u202e" not in line and "\x1b" not in line, line
+            assert isinstance(json.loads(ended(command("leader", "boss", "--json", *server), 0)[0])["value"], str)
+            assert isinstance(json.loads(watcher.stdout.readline())["value"], str)
+            client.ask("RESIGN", "boss")
+            assert json.loads(watcher.stdout.readline())["value"] is None
+        fence = client.ask("CAMPAIGN", "boss")
+        assert ended(command("leader", "boss", *server), 0)[0] == client.ask("LEADER", "boss")[0] + "\n" and fence
+        watcher.terminate()
+        ended(watcher, -15)
+        assert "--value of 1025 bytes" in ended(command("elect", "boss", "--value", "v" * 1025, *server, "--", "true"), 125)[1]
+        assert "expected a NAME" in ended(command("leader", *server), 125)[1]
+        client.close()
+
+
 TESTS = [names_of_clients, listed_everywhere, waiters_in_order, a_member_that_dies, asking_back, forcing, forced_for_good, forced_alone,
-         values, values_live_on]
+         values, values_live_on, positions, commands_name_themselves, commands_are_forced, commands_are_asked,
+         leaders_are_found]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS))

@@ -132,7 +132,11 @@ const picture = () => drawMembers(byId("picture"), last.members || [], last.view
 
 // ---- names ----
 
-const client = (it) => it.who + (it.shared ? " shared" : "") + (it.ttl ? ` · ttl ${seconds(it.ttl)}` : "");
+const client = (it) =>
+  (it.client ? `${it.client} (${it.who})` : it.who) +
+  (it.shared ? " shared" : "") +
+  (it.ttl ? ` · ttl ${seconds(it.ttl)}` : "") +
+  (it.forced ? " · forced to end" : it.asked ? " · asked back" : "");
 
 const showName = (line, it) => {
   const [name, holder, since, fence, waiting] = line.children;

@@ -56,12 +56,27 @@ static void show_members(const struct status *status)
     }
 }
 
+/* For how long, in the largest unit that is not too rough. */
+static const char *age(int64_t ms, char text[32])
+{
+    static const struct {
+        int64_t ms;
+        const char *unit;
+    } units[] = {{86400000, "d"}, {3600000, "h"}, {60000, "min"}, {1000, "s"}, {1, "ms"}};
+    size_t i = 0;
+    while (i + 1 < sizeof units / sizeof *units && ms < 2 * units[i].ms)
+        i++;
+    snprintf(text, 32, "%lld %s", (long long)(ms / units[i].ms), units[i].unit);
+    return text;
+}
+
 static void show_locks(const struct status *status)
 {
     uint64_t shown = 0;
     if (!status->lock_count)
         return;
-    printf("\n%-32s %-9s %-16s %-10s %20s %8s\n", "name", "kind", "algorithm", "holder", "fence", "waiting");
+    printf("\n%-32s %-9s %-16s %-10s %20s %8s %8s  client\n", "name", "kind", "algorithm", "holder", "fence", "waiting",
+           "held");
     for (size_t i = 0; i < status->lock_count && shown < MOST_LOCKS_SHOWN; i++, shown++) {
         const struct status_lock *it = &status->locks[i];
         printf("%-32.32s %-9s %-16s %-10s ", it->name, it->kind, it->algorithm, *it->holder ? it->holder : "-");
@@ -69,7 +84,13 @@ static void show_locks(const struct status *status)
             printf("%20lld", (long long)it->fence);
         else
             printf("%20s", "-");
-        printf(" %8llu", (unsigned long long)it->waiters);
+        char held[32];
+        printf(" %8llu %8s  %s", (unsigned long long)it->waiters, *it->holder ? age(it->held_ms, held) : "-",
+               *it->client ? it->client : "-");
+        if (it->forced)
+            printf("  forced to end");
+        else if (it->asked_back_ms >= 0 && *it->holder)
+            printf("  asked back");
         if (it->shared)
             printf("  shared by %llu", (unsigned long long)it->shared);
         printf("\n");
@@ -190,6 +211,16 @@ static void write_locks(struct cv_json *json, const struct status *status)
             cv_json_null(json, "fence");
         cv_json_count(json, "waiters", it->waiters);
         cv_json_count(json, "shared", it->shared);
+        cv_json_text(json, "client", *it->client ? it->client : NULL);
+        if (*it->holder)
+            cv_json_count(json, "held_ms", (uint64_t)it->held_ms);
+        else
+            cv_json_null(json, "held_ms");
+        if (it->asked_back_ms >= 0)
+            cv_json_count(json, "asked_back_ms", (uint64_t)it->asked_back_ms);
+        else
+            cv_json_null(json, "asked_back_ms");
+        cv_json_truth(json, "forced", it->forced);
         cv_json_close(json, '}');
     }
     cv_json_close(json, ']');

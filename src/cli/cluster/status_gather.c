@@ -59,12 +59,16 @@ static bool add_lock(struct status *status, struct cv_text lock)
     *it = (struct status_lock){.name = strdup(name),
                                .fence = ask_number(ask_value(lock, "fence")),
                                .waiters = (uint64_t)ask_number(ask_value(lock, "waiters")),
-                               .shared = (uint64_t)ask_number(ask_value(lock, "shared"))};
+                               .shared = (uint64_t)ask_number(ask_value(lock, "shared")),
+                               .held_ms = ask_number(ask_value(lock, "held_ms")),
+                               .asked_back_ms = ask_number(ask_value(lock, "asked_back_ms")),
+                               .forced = ask_number(ask_value(lock, "forced")) > 0};
     if (!it->name)
         return false;
     copy(it->kind, sizeof it->kind, ask_text(ask_value(lock, "kind")));
     copy(it->algorithm, sizeof it->algorithm, ask_text(ask_value(lock, "algorithm")));
     copy(it->holder, sizeof it->holder, ask_text(ask_value(lock, "holder")));
+    copy(it->client, sizeof it->client, ask_text(ask_value(lock, "client")));
     status->lock_count++;
     return true;
 }
@@ -86,7 +90,11 @@ static void merge_locks(struct status *status)
         same->shared += it->shared;
         if (*it->holder) {
             memcpy(same->holder, it->holder, sizeof same->holder);
+            memcpy(same->client, it->client, sizeof same->client);
             same->fence = it->fence;
+            same->held_ms = it->held_ms;
+            same->asked_back_ms = it->asked_back_ms;
+            same->forced = it->forced;
         }
         free(it->name);
     }

@@ -29,7 +29,11 @@ struct status_lock {
     char holder[48]; /* empty: the lock is free */
     int64_t fence;
     uint64_t waiters;
-    uint64_t shared; /* how many share it */
+    uint64_t shared;       /* how many share it */
+    char client[160];      /* the holder's name for itself; empty: it has none */
+    int64_t held_ms;       /* for how long */
+    int64_t asked_back_ms; /* for how long somebody has been asking for it back; -1: nobody has */
+    bool forced;           /* an operator has ended it */
 };
 
 /* Messages of a kind, sent by all nodes. */

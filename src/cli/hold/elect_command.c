@@ -8,12 +8,14 @@
 #include "cli/ask.h"
 #include "cli/command.h"
 #include "cli/hold/hold_options.h"
+#include "cli/hold/leader_command.h"
 #include "core/parse.h"
-#include "show/json.h"
 
 static const struct option_row rows[] = {
     {"priority", "P", OPTION_NUMBER32, offsetof(struct hold, priority),
      .help = "the candidate with the highest priority is preferred (0)", .most = UINT32_MAX},
+    {"value", "TEXT", OPTION_TEXT, offsetof(struct hold, value),
+     .help = "what everybody is told while this process leads, such as host:port; at most 1024 bytes"},
     {"wait", "TIME", OPTION_TAKE, 0, .help = "give up after this time (wait for as long as it takes)",
      .take = hold_take_wait},
     {"ttl", "TIME", OPTION_TAKE, 0,
@@ -23,6 +25,8 @@ static const struct option_row rows[] = {
     {"observe", NULL, OPTION_SWITCH, offsetof(struct hold, observe),
      .help = "print the leader, and every later leader"},
     {"json", NULL, OPTION_SWITCH, offsetof(struct hold, json), .help = "print them as JSON, a line each"},
+    HOLD_ASK_BACK_ROW,
+    HOLD_CLIENT_ROW,
     ASK_SERVER_ROWS(struct hold, server),
     {0},
 };
@@ -40,18 +44,14 @@ const struct options elect_options = {
     .runs_command = true,
 };
 
-static bool show(const struct hold *hold, const char *leader, uint64_t fence)
+/* `value`: NULL if the leader publishes none. */
+static bool show(const struct hold *hold, const char *leader, uint64_t fence, const char *value)
 {
     if (hold->json) {
-        struct cv_json json = {.out = stdout};
-        cv_json_open(&json, NULL, '{');
-        cv_json_text(&json, "name", hold->name);
-        cv_json_text(&json, "leader", *leader ? leader : NULL);
-        cv_json_count(&json, "fence", fence);
-        cv_json_close(&json, '}');
-        putchar('\n');
+        leader_json(hold->name, leader, fence, value);
     } else if (*leader) {
-        printf("%s leads (fence %llu)\n", cv_brief(leader).text, (unsigned long long)fence);
+        printf("%s leads (fence %llu)%s%s\n", cv_brief(leader).text, (unsigned long long)fence, value ? ": " : "",
+               value ? value : "");
     } else {
         puts("nobody leads");
     }
@@ -64,15 +64,18 @@ static int observe(const struct hold *hold)
     struct conclave *session;
     struct conclave_leader leader;
     struct conclave_event event;
+    char value[LEADER_SHOWN_BYTES];
     int code = hold_open(&session, hold);
     int error = code ? 0 : conclave_observe(session, hold->name, &leader);
     if (error)
         code = hold_explain(session, cv_brief(hold->name).text, error);
-    bool shown = !code && show(hold, leader.leader, leader.fence);
+    bool shown = !code && show(hold, leader.leader, leader.fence,
+                               leader_value(leader.has_value, leader.value, leader.value_length, value));
     while (shown && !error) {
         const int result = conclave_next_event(session, &event, -1);
         if (result == 1 && event.kind == CONCLAVE_EVENT_LEADER)
-            shown = show(hold, event.leader, event.fence);
+            shown = show(hold, event.leader, event.fence,
+                         leader_value(event.has_value, event.value, event.value_length, value));
         else if (result < 0)
             error = result;
     }
@@ -92,8 +95,12 @@ int command_elect(int argc, char **argv)
         return code;
     if (hold.observe && !hold.command)
         return observe(&hold);
-    if (!hold.observe && !hold.json && hold.command)
-        return hold_run(&hold);
+    if (!hold.observe && !hold.json && hold.command) {
+        if (!hold.value || strlen(hold.value) <= CONCLAVE_VALUE_BYTES)
+            return hold_run(&hold);
+        command_refuse("--value of %zu bytes: expected at most %d", strlen(hold.value), CONCLAVE_VALUE_BYTES);
+        return HOLD_TROUBLE;
+    }
     command_refuse("elect %s: expected -- and a COMMAND, or --observe without one; see conclave elect --help",
                    cv_brief(hold.name).text);
     return HOLD_TROUBLE;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/hold/hold.h"
+#include "cli/hold/hold_name.h"
 #include "cli/hold/hold_terminal.h"
 
 #include <errno.h>
@@ -17,9 +18,11 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "client/acquire.h"
 #include "client/client_session.h"
 #include "client/line.h"
 #include "core/parse.h"
+#include "core/printable.h"
 #include "core/wall_clock.h"
 #include "live/net/heap.h"
 #include "live/net/loop.h"
@@ -48,7 +51,9 @@ struct run {
     int64_t ends_ms; /* the lock is sure until then */
     int64_t kill_ms; /* when the command is ended */
     bool lost;
-    int code; /* to exit with; -1: not yet */
+    bool forced;      /* by an operator, who waits until the command has ended */
+    char reason[256]; /* the operator's */
+    int code;         /* to exit with; -1: not yet */
 };
 
 /* ---- words ---- */
@@ -102,30 +107,49 @@ static void catch_ending_signals(void)
     }
 }
 
-static char patience[160]; /* shows a line to a person who waits */
+static char patience[160];              /* shows a line to a person who waits */
+static volatile sig_atomic_t impatient; /* it has been shown */
 
 static void ask_for_patience(int signal)
 {
     const int before = errno;
     (void)signal;
+    impatient = 1;
     if (write(STDERR_FILENO, patience, strlen(patience)) < 0)
         patience[0] = '\0';
     errno = before;
 }
 
+/* The place in the queue is a part of that line, and each new one is another line. */
+static void see_position(void *context, const char *name, uint64_t position)
+{
+    const struct hold *hold = context;
+    sigset_t one, before;
+    sigemptyset(&one);
+    sigaddset(&one, SIGALRM);
+    sigprocmask(SIG_BLOCK, &one, &before);
+    snprintf(patience, sizeof patience, "conclave: waiting for %s %s, position %" PRIu64 "\n", what(hold),
+             cv_brief(name).text, position);
+    if (impatient)
+        ask_for_patience(0);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 /* A longer wait is shown on a terminal. */
-static void expect_a_wait(const struct hold *hold)
+static void expect_a_wait(struct conclave *session, const struct hold *hold)
 {
     const struct sigaction action = {.sa_handler = ask_for_patience};
     if (!isatty(STDERR_FILENO))
         return;
     snprintf(patience, sizeof patience, "conclave: waiting for %s %s\n", what(hold), cv_brief(hold->name).text);
+    conclave_on_position(session, see_position, (void *)(uintptr_t)hold);
     sigaction(SIGALRM, &action, NULL);
     alarm(TELL_AFTER_S);
 }
 
-static void expect_no_wait(void)
+static void expect_no_wait(struct conclave *session)
 {
+    conclave_on_position(session, NULL, NULL);
     if (!*patience)
         return;
     alarm(0);
@@ -135,7 +159,10 @@ static void expect_no_wait(void)
 int hold_open(struct conclave **session, const struct hold *hold)
 {
     struct conclave_options options = hold->server;
+    char name[CONCLAVE_CLIENT_BYTES + 1];
     options.timeout_ms = ANSWER_MS;
+    hold_name(name, hold->command ? hold->command[0] : "conclave");
+    options.client = hold->client ? hold->client : name;
     struct cv_tls_files files;
     if (cv_line_files(&options, &files)) {
         cv_key_forbid_dumps();
@@ -162,13 +189,15 @@ static int acquire(struct run *run)
                                                  .priority = hold->priority,
                                                  .try_once = hold->want.try_once,
                                                  .ttl_ms = hold->want.ttl_ms,
-                                                 .ends_with_session = hold->want.ends_with_session};
-    expect_a_wait(hold);
+                                                 .ends_with_session = hold->want.ends_with_session,
+                                                 .value = hold->value,
+                                                 .value_length = hold->value ? strlen(hold->value) : 0};
+    expect_a_wait(run->session, hold);
     int error = hold->campaign ? conclave_campaign(run->session, hold->name, &candidate, &run->fence)
                                : conclave_lock(run->session, hold->name, &hold->want, &run->fence);
     if (!error && hold->want.ends_with_session)
         error = conclave_renew(run->session, hold->name, run->fence, NULL); /* how long does it last? */
-    expect_no_wait();
+    expect_no_wait(run->session);
     if (error && interrupted_by) {
         /* Closing the session gives up the wait, but not a lock with a TTL that was just granted. */
         if (run->fence && !hold->want.ends_with_session)
@@ -200,14 +229,36 @@ static void tell_limit(struct run *run)
     guard_limit(&run->guard, left_ms < 0 ? GUARD_NEVER : ends_ms - left_ms / 3, run->kill_ms);
 }
 
-/* Only a lock that ends with its session leaves the command time to end: other clients wait for the lease. */
+/*
+ * Only a lock that ends with its session, or that an operator has ended, leaves the command time to end: other clients
+ * wait for the lease, or for the time to live.
+ */
 static void lose(struct run *run)
 {
-    const bool in_peace = run->hold->want.ends_with_session && run->kill_ms != GUARD_NEVER;
+    const bool in_peace = (run->forced || run->hold->want.ends_with_session) && run->kill_ms != GUARD_NEVER;
     if (run->lost)
         return;
     run->lost = true;
     guard_limit(&run->guard, 0, in_peace ? run->kill_ms : 0);
+}
+
+static void lose_by_force(struct run *run, const struct conclave_event *event)
+{
+    run->forced = event->has_value;
+    cv_show(run->reason, sizeof run->reason, (struct cv_text){event->value, event->value_length});
+    lose(run);
+}
+
+/* Somebody asks for the lock. The command may be told, and a person who looks on is. */
+static void hear_request(const struct run *run, const struct conclave_event *event)
+{
+    const struct cv_text client = {event->value, event->value_length};
+    if (run->hold->on_ask_back)
+        guard_signal(&run->guard, run->hold->on_ask_back);
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "conclave: %s asks for %s %s back\n",
+                event->has_value ? cv_brief_text(client).text : "somebody", what(run->hold),
+                cv_brief(run->hold->name).text);
 }
 
 static void attend_session(struct run *run)
@@ -216,7 +267,9 @@ static void attend_session(struct run *run)
     for (;;) {
         const int result = run->lost ? 0 : conclave_next_event(run->session, &event, 0);
         if (result == 1 && event.kind == CONCLAVE_EVENT_LOST && event.fence == run->fence)
-            lose(run);
+            lose_by_force(run, &event);
+        else if (result == 1 && event.kind == CONCLAVE_EVENT_ASKED_BACK && event.fence == run->fence)
+            hear_request(run, &event);
         else if (result < 0 && result != CONCLAVE_INTERRUPTED)
             lose(run);
         if (result != 1)
@@ -290,7 +343,8 @@ static int code_of_ended(struct run *run, const struct guard_report *report)
 {
     if (run->lost || report->overdue) {
         run->lost = true;
-        command_refuse("%s %s: lost, so the command was ended", what(run->hold), cv_brief(run->hold->name).text);
+        command_refuse("%s %s: lost, so the command was ended%s%s", what(run->hold), cv_brief(run->hold->name).text,
+                       run->forced ? "; an operator forced it: " : "", run->reason);
         return HOLD_LOST;
     }
     return WIFSIGNALED(report->value) ? HOLD_SIGNAL + WTERMSIG(report->value) : WEXITSTATUS(report->value);
@@ -384,6 +438,8 @@ static void run_command(struct run *run)
 static void give_back(struct run *run)
 {
     const struct hold *hold = run->hold;
+    if (run->forced) /* the next holder need not wait for the time to live */
+        cv_client_end(run->session, hold->campaign ? "RESIGN" : "UNLOCK", hold->name, run->fence, true);
     if (run->lost)
         return;
     const int error = give_up(run);

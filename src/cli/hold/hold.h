@@ -26,6 +26,9 @@ struct hold {
     bool campaign; /* to lead, not to lock */
     struct conclave_want want;
     uint32_t priority;
+    const char *value;    /* that the leader publishes, or NULL */
+    const char *client;   /* the name by which servers show this process; NULL: one that tells who it is */
+    int on_ask_back;      /* the signal that the command gets if somebody asks for the lock; 0: none */
     bool observe;         /* print the leader, run no command */
     bool json;            /* print it as JSON */
     char *const *command; /* NULL: none was given */

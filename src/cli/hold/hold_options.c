@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/hold/hold_options.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,22 @@ int hold_take_ttl(void *request, const char *value, struct cv_complaint *complai
     const int error = read_time("--ttl", value, &want->ttl_ms, complaint);
     want->ends_with_session = want->ttl_ms == 0;
     return error;
+}
+
+int hold_take_ask_back(void *request, const char *value, struct cv_complaint *complaint)
+{
+    static const struct {
+        const char *word;
+        int signal;
+    } actions[] = {{"ignore", 0},   {"term", SIGTERM}, {"int", SIGINT},
+                   {"hup", SIGHUP}, {"usr1", SIGUSR1}, {"usr2", SIGUSR2}};
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+        if (strcmp(value, actions[i].word) == 0) {
+            ((struct hold *)request)->on_ask_back = actions[i].signal;
+            return 0;
+        }
+    return cv_complain(complaint, "--on-askback %s: expected ignore, term, int, hup, usr1 or usr2",
+                       cv_brief(value).text);
 }
 
 bool hold_read(const struct options *options, int argc, char **argv, struct hold *hold, int *code)

@@ -10,6 +10,22 @@
 int hold_take_wait(void *request, const char *value, struct cv_complaint *complaint);
 int hold_take_ttl(void *request, const char *value, struct cv_complaint *complaint);
 
+/* --on-askback ACTION, and its row. */
+int hold_take_ask_back(void *request, const char *value, struct cv_complaint *complaint);
+
+#define HOLD_CLIENT_ROW                                                                                                \
+    {                                                                                                                  \
+        "client", "NAME", OPTION_TEXT, offsetof(struct hold, client),                                                  \
+            .help = "how LOCKS and conclave status name this process (user@host:pid:command)"                          \
+    }
+#define HOLD_ASK_BACK_ROW                                                                                              \
+    {                                                                                                                  \
+        "on-askback", "ACTION", OPTION_TAKE, 0,                                                                        \
+            .help = "if somebody asks for it back, by ASKBACK: ignore, or a signal for COMMAND: term, int, hup, "      \
+                    "usr1, usr2 (ignore)",                                                                             \
+            .take = hold_take_ask_back                                                                                 \
+    }
+
 /* Reads the options, the name and where the command begins. False: end with *code. */
 bool hold_read(const struct options *options, int argc, char **argv, struct hold *hold, int *code);
 

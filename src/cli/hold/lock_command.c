@@ -14,6 +14,8 @@ static const struct option_row rows[] = {
      .take = hold_take_ttl},
     {"shared", NULL, OPTION_SWITCH, offsetof(struct hold, want.shared),
      .help = "share the lock with other shared holders"},
+    HOLD_ASK_BACK_ROW,
+    HOLD_CLIENT_ROW,
     ASK_SERVER_ROWS(struct hold, server),
     {0},
 };

@@ -263,6 +263,12 @@ static void put_clients(struct writer *out, const char *key, const struct survey
             put(out, ",\"ttl\":%llu", (number)it->ttl_ms);
         if (it->shared)
             put(out, ",\"shared\":true");
+        if (it->asked_back)
+            put(out, ",\"asked\":true");
+        if (it->forced)
+            put(out, ",\"forced\":true");
+        if (it->name_length)
+            put_foreign(out, "client", (struct cv_text){it->name, it->name_length}, NAME_SHOWN_BYTES);
         put(out, "}");
     }
     put(out, "]");

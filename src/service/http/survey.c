@@ -19,16 +19,28 @@ static uint64_t rank_of(const struct lock *lock)
     return NOT_WAITED_FOR + (lock->holds ? lock->holds->since_ms : SINCE_UNKNOWN);
 }
 
+static void take_name(struct survey_client *client, const struct cv_kept_text *name)
+{
+    const struct cv_text text = cv_kept(name);
+    client->name_length = text.length;
+    if (text.length)
+        memcpy(client->name, text.start, text.length);
+}
+
 static void take_holds(struct survey_row *row, const struct lock *lock)
 {
     row->holding = lock->holding;
-    for (const struct lock_hold *it = lock->holds; it && row->holder_count < SURVEY_CLIENTS; it = it->next)
-        row->holders[row->holder_count++] = (struct survey_client){.node = it->origin,
-                                                                   .session = it->owner,
-                                                                   .fence = it->fence,
-                                                                   .since_ms = it->since_ms,
-                                                                   .ttl_ms = it->ttl_ms,
-                                                                   .shared = it->shared};
+    for (const struct lock_hold *it = lock->holds; it && row->holder_count < SURVEY_CLIENTS; it = it->next) {
+        row->holders[row->holder_count] = (struct survey_client){.node = it->origin,
+                                                                 .session = it->owner,
+                                                                 .fence = it->fence,
+                                                                 .since_ms = it->since_ms,
+                                                                 .ttl_ms = it->ttl_ms,
+                                                                 .shared = it->shared,
+                                                                 .asked_back = it->asked_back_ms,
+                                                                 .forced = it->forced};
+        take_name(&row->holders[row->holder_count++], hold_client(it));
+    }
 }
 
 /* What other members have promised their clients, and who leads elsewhere. Of other holds this node knows nothing. */
@@ -36,12 +48,15 @@ static void take_promises(struct survey_row *row, const struct lock *lock)
 {
     row->elsewhere = true;
     for (const struct cv_promise *it = lock->instance->promises; it && row->holding < SURVEY_PROMISES; it = it->next) {
-        if (row->holder_count < SURVEY_CLIENTS)
-            row->holders[row->holder_count++] = (struct survey_client){.node = it->origin,
-                                                                       .session = it->owner,
-                                                                       .fence = it->fence,
-                                                                       .ttl_ms = it->ttl_ms,
-                                                                       .shared = it->generation};
+        if (row->holder_count < SURVEY_CLIENTS) {
+            row->holders[row->holder_count] = (struct survey_client){.node = it->origin,
+                                                                     .session = it->owner,
+                                                                     .fence = it->fence,
+                                                                     .ttl_ms = it->ttl_ms,
+                                                                     .shared = it->generation,
+                                                                     .forced = it->forced};
+            take_name(&row->holders[row->holder_count++], it->client);
+        }
         row->holding++;
     }
     if (row->holding || !lock->leader.leads)
@@ -55,12 +70,14 @@ static void take_waiters(struct survey_row *row, const struct lock *lock)
 {
     const struct cv_roster *roster = lock->service->host->roster;
     row->waiting = lock->waiting;
-    for (const struct waiter *it = lock->first; it && row->waiter_count < SURVEY_CLIENTS; it = it->next)
-        row->waiters[row->waiter_count++] = (struct survey_client){.node = roster->ids[roster->me],
-                                                                   .session = it->session->number,
-                                                                   .since_ms = it->since_ms,
-                                                                   .ttl_ms = it->ttl_ms,
-                                                                   .shared = it->shared};
+    for (const struct waiter *it = lock->first; it && row->waiter_count < SURVEY_CLIENTS; it = it->next) {
+        row->waiters[row->waiter_count] = (struct survey_client){.node = roster->ids[roster->me],
+                                                                 .session = it->session->number,
+                                                                 .since_ms = it->since_ms,
+                                                                 .ttl_ms = it->ttl_ms,
+                                                                 .shared = it->shared};
+        take_name(&row->waiters[row->waiter_count++], it->session->name);
+    }
 }
 
 static void fill(struct survey_row *row, const struct lock *lock, uint64_t rank)

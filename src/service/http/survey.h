@@ -22,6 +22,9 @@ struct survey_client {
     uint64_t since_ms; /* by cv_loop_coarse_ms(); 0: not known here */
     uint64_t ttl_ms;   /* 0: as long as the session lasts */
     bool shared;
+    bool asked_back, forced;
+    size_t name_length;
+    char name[CV_CLIENT_NAME_BYTES]; /* that it has given itself */
 };
 
 struct survey_row {
