@@ -21,20 +21,21 @@ import rooms  # noqa: E402  pylint: disable=wrong-import-position
 ROOMS = {
     "algorithm": set(),
     "core": set(),
+    "guard": {"core"},
     "property": {"core"},
-    "sim": {"core", "property"},
-    "run": {"core", "property", "secure"},
+    "sim": {"core", "guard", "property"},
+    "run": {"core", "guard", "property", "secure"},
     "show": {"core", "property"},
-    "check": {"core", "property"},
-    "explore": {"algorithm", "core", "property", "show", "check"},
+    "check": {"core", "guard", "property"},
+    "explore": {"algorithm", "core", "guard", "property", "show", "check"},
     "group": {"core"},
     "secure": {"core"},
-    "plugin": {"core", "secure"},
+    "plugin": {"core", "guard", "secure"},
     "live": {"core", "property", "group", "secure"},
     "resp": {"core"},
     "service": {"core", "group", "live", "secure", "resp"},
     "client": {"core", "resp", "secure"},
-    "cli": {"algorithm", "core", "property", "sim", "run", "show", "check", "explore", "group", "live", "plugin", "service", "client", "secure", "resp"},
+    "cli": {"algorithm", "core", "guard", "property", "sim", "run", "show", "check", "explore", "group", "live", "plugin", "service", "client", "secure", "resp"},
 }
 
 # Rooms within rooms, the lowest first: a file may include what stands in its own and in those before. "" is the room itself.

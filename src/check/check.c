@@ -10,11 +10,11 @@
 #include "check/order_search.h"
 #include "check/shrink.h"
 #include "check/state/memory.h"
-#include "check/step/trap.h"
 #include "check/symmetry/counter_test.h"
 #include "check/trail.h"
 #include "core/scenario/synchronous_run.h"
 #include "core/wall_clock.h"
+#include "guard/guarded.h"
 
 struct check {
     struct model *model;
@@ -65,7 +65,7 @@ static int tell_trail(struct check *check)
     check->result->confirmed = shrink_confirms(setting->scenario, &setting->options, trail, name, &finding);
     if (check->result->confirmed)
         check->finding = finding;
-    else if (setting->options.repeat)
+    else if (cv_is_guarded(setting->algorithm) || (setting->scenario->app && cv_is_guarded(setting->scenario->app)))
         snprintf(check->finding.detail, sizeof check->finding.detail,
                  "the replay does not show it: a step does something else when it is taken again");
     return 0;
@@ -88,8 +88,8 @@ static void run_synchronously(void *context)
 static bool is_random(const struct cv_scenario *scenario)
 {
     struct synchronous synchronous = {.scenario = scenario};
-    struct failure failure;
-    return scenario->app && trap_call(run_synchronously, &synchronous, &failure) && synchronous.chose;
+    struct cv_failure failure = {.scenario = scenario};
+    return scenario->app && cv_trap_call_long(run_synchronously, &synchronous, &failure) && synchronous.chose;
 }
 
 static void list_finding(struct check *check, enum cv_property_number property)

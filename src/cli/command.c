@@ -13,6 +13,7 @@
 #include "core/parse.h"
 #include "core/printable.h"
 #include "core/wall_clock.h"
+#include "guard/trap.h"
 
 volatile sig_atomic_t command_interrupted;
 
@@ -156,6 +157,7 @@ void command_catch_signals(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    cv_step_interruptible(&command_interrupted);
 }
 
 int command_flush(int code)

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -10,6 +11,35 @@
 #include "core/parse.h"
 #include "core/scenario/plan.h"
 #include "show/json.h"
+
+/* ---- times ---- */
+
+static bool parse_time(const char *text, uint64_t *time_ms)
+{
+    static const struct {
+        const char *unit;
+        double ms;
+    } units[] = {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
+    const char *digits_end = text + strspn(text, "0123456789.");
+    char *end;
+    const double number = strtod(text, &end);
+    if (end == text || end != digits_end)
+        return false; /* no signs, no exponents, no hexadecimals */
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(end, units[i].unit) == 0 && number * units[i].ms <= 1e12) {
+            *time_ms = (uint64_t)(number * units[i].ms + 0.5);
+            return true;
+        }
+    return false;
+}
+
+int options_read_time(const char *option, const char *value, uint64_t *time_ms, struct cv_complaint *complaint)
+{
+    if (parse_time(value, time_ms))
+        return 0;
+    return cv_complain(complaint, "%s %s: expected a time: seconds, or a number with ms, s, m or h", option,
+                       cv_brief(value).text);
+}
 
 /* ---- reading ---- */
 

@@ -69,6 +69,9 @@ enum { OPTIONS_HELP = 0 };
  */
 int options_read(const struct options *options, int argc, char **argv, void *request, struct cv_complaint *complaint);
 
+/* Reads a time for an option: seconds, or a number with a unit. 0, or CV_EINPUT and a complaint. */
+int options_read_time(const char *option, const char *value, uint64_t *time_ms, struct cv_complaint *complaint);
+
 /* Prints the page. */
 void options_help(const struct options *options, FILE *out);
 

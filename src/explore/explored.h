@@ -14,11 +14,11 @@
 #define CONCLAVE_EXPLORE_EXPLORED_H
 
 #include "check/setting/decision.h"
-#include "check/step/trap.h"
 #include "core/error.h"
 #include "core/event.h"
 #include "core/index.h"
 #include "core/random.h"
+#include "guard/trap.h"
 #include "property/property.h"
 
 #define EXPLORED_MOST_NODES 4096u
@@ -247,8 +247,8 @@ struct explored {
     uint64_t event_indices;         /* of the events before it: see explored_event_indices() */
     bool taking;                    /* a handler is running */
     const char *complaint;          /* of the invariant */
-    struct failure failure;         /* why a handler was stopped */
-    char broken_text[160];          /* the first of them */
+    struct cv_failure failure;      /* why a handler was stopped */
+    char broken_text[CV_FAILURE_BYTES]; /* the first of them */
 
     struct cv_scenario judged; /* the scenario as the story has played it, for the judges */
     cv_node *callers;          /* of that */

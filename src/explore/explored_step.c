@@ -487,7 +487,7 @@ static void call(struct explored *world)
                                   .message = world->received ? &world->received->content : NULL,
                                   .kinds = world->received && (kept || world->present.losses) ? world->kinds : 0};
     world->taking = true;
-    if (!trap_call(handler_call, &called, &world->failure)) {
+    if (!cv_trap_call(handler_call, &called, &world->failure)) {
         explored_fail(world, world->failure.text);
         return;
     }
@@ -499,7 +499,7 @@ bool explored_act(struct explored *world, cv_node node, void (*handler)(void *wo
 {
     struct cv_self *me = open_step(world, node);
     world->complaint = NULL;
-    if (!trap_call(handler, world, &world->failure)) {
+    if (!cv_trap_call(handler, world, &world->failure)) {
         me->used = me->effects = 0;
         if (!world->present.broken)
             snprintf(world->broken_text, sizeof world->broken_text, "%s", world->failure.text);
@@ -639,6 +639,7 @@ static int refuse(const struct explored *world, struct cv_complaint *complaint)
 int explored_open(struct explored *world, struct cv_complaint *complaint)
 {
     world->decision.sent = CV_WHOLE;
+    world->failure.scenario = world->scenario;
     for (cv_node node = 0; node < world->nodes; node++) {
         struct explored_node *it = explored_node(world, node);
         it->flags = EXPLORED_ALIVE | (world->mutex ? 0 : EXPLORED_FRESH);
@@ -647,7 +648,7 @@ int explored_open(struct explored *world, struct cv_complaint *complaint)
         it->clock = world->scenario->clocks ? world->scenario->clocks[node] : 0;
         world->present.alive++;
         open_step(world, node);
-        if (!trap_call(call_beginning, world, &world->failure))
+        if (!cv_trap_call(call_beginning, world, &world->failure))
             return refuse(world, complaint);
     }
     for (cv_node node = 0; node < world->nodes; node++)
@@ -661,7 +662,7 @@ int explored_open(struct explored *world, struct cv_complaint *complaint)
         if (!explored_alive(world, node))
             continue;
         open_step(world, node);
-        if (!trap_call(call_room, world, &world->failure))
+        if (!cv_trap_call(call_room, world, &world->failure))
             return refuse(world, complaint);
         apply_effects(world);
         send_all(world);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/parse.h"
+#include "guard/guarded.h"
 #include "plugin/plugin_file.h"
 #include "plugin/plugin_table.h"
 
@@ -41,13 +42,23 @@ static int load(const char *file, const char *path, table_check *check, const st
     return error;
 }
 
+static int guard(const char *path, const struct cv_algorithm **algorithm, struct cv_complaint *complaint)
+{
+    *algorithm = cv_guarded(*algorithm);
+    return *algorithm
+               ? 0
+               : cv_complain(complaint, "%s: expected at most %u shared objects at a time", path, CV_MOST_GUARDED);
+}
+
 int cv_plugin_load(const char *path, const struct cv_algorithm **algorithm, struct cv_complaint *complaint)
 {
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const bool whole = file < 0 || plugin_file_is_whole(file);
     if (file >= 0)
         close(file);
-    return whole ? load(path, path, plugin_table_check, algorithm, complaint) : complain_of_half(path, complaint);
+    const int error =
+        whole ? load(path, path, plugin_table_check, algorithm, complaint) : complain_of_half(path, complaint);
+    return error ? error : guard(path, algorithm, complaint);
 }
 
 /* ---- for a node ---- */

@@ -13,14 +13,14 @@ struct cv_finding {
     const char *name;
     const char *kind; /* always, eventually or sometimes */
     enum cv_verdict verdict;
-    char detail[160]; /* why, in a few words; or "" */
+    char detail[704]; /* why, in a few words; or "" */
 };
 
 #define CV_MAX_FINDINGS 16u
 
 struct cv_judgement {
     enum cv_verdict verdict;
-    char reason[320]; /* why the run did not hold, in one line; "" if it did */
+    char reason[800]; /* why the run did not hold, in one line; "" if it did */
     struct cv_finding findings[CV_MAX_FINDINGS];
     uint32_t finding_count;
     bool has_leader; /* all live nodes know the same leader */

@@ -46,7 +46,8 @@ enum cv_ending {
     CV_OUT_OF_TIME, /* --until */
     CV_INTERRUPTED,
     CV_UNRECORDED, /* a recording that does not say how it ended */
-    CV_STOPPED     /* all given decisions were played */
+    CV_STOPPED,    /* all given decisions were played */
+    CV_FAILED      /* a handler failed: `broken` says how */
 };
 
 struct cv_finding;
@@ -80,7 +81,7 @@ struct cv_run {
     uint64_t entry_count;
 
     bool checked;       /* the invariant was checked after every step; in large groups it is not */
-    const char *broken; /* its complaint, or NULL */
+    const char *broken; /* its complaint, or how a handler failed, or NULL */
     cv_node broken_node;
     uint64_t broken_time;
 

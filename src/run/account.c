@@ -168,7 +168,7 @@ void account_record(struct account_parts *parts, const struct log_record *record
         break;
     case LOG_BROKEN:
         if (!run->broken) {
-            run->broken = record->text;
+            run->broken = record->text ? record->text : content; /* an invariant's complaint, or a handler's failure */
             run->broken_node = record->node;
             run->broken_time = ms;
         }

@@ -45,10 +45,14 @@ struct process_slot {
     _Atomic(const char *) failed_call;
 };
 
+/* A handler that fails before the first event, or later. */
+enum run_failure { RUN_SOUND, RUN_FAILED, RUN_CANNOT_BEGIN };
+
 struct board {
     size_t bytes; /* of the whole mapping */
     uint32_t nodes, slots, names;
     _Atomic uint64_t epoch_ns;   /* CLOCK_MONOTONIC at time 0 of the run */
+    _Atomic uint32_t failed;     /* enum run_failure: a handler of some process has failed, and the run ends */
     struct process_slot *slot;   /* by slot */
     _Atomic uint32_t *current;   /* by node: its slot, or NO_SLOT while it is down */
     _Atomic uint64_t *sent;      /* by receiving and sending slot: messages written */

@@ -15,7 +15,8 @@
 #include "run/experiment_parts.h"
 #include "run/process.h"
 
-#define PATIENCE_MS 10000u /* how long a process may take to end */
+#define PATIENCE_MS 10000u  /* how long a process may take to end */
+#define IMPATIENCE_MS 1000u /* and if the user wants to stop */
 
 static int refuse_call(struct cv_experiment *experiment, const char *call)
 {
@@ -240,6 +241,11 @@ int children_reap(struct cv_experiment *experiment)
     return 0;
 }
 
+static bool is_interrupted(const struct cv_experiment *experiment)
+{
+    return experiment->options.interrupted && *experiment->options.interrupted;
+}
+
 /* Waits until a process has ended; kills it when patience is over. */
 static int await_end(struct cv_experiment *experiment, uint32_t slot, uint64_t deadline_ms)
 {
@@ -251,6 +257,8 @@ static int await_end(struct cv_experiment *experiment, uint32_t slot, uint64_t d
             break;
         if (experiment_ms(experiment) > deadline_ms) {
             child_kill(experiment, slot);
+            if (is_interrupted(experiment))
+                return 0;
             return cv_complain(experiment->complaint,
                                "node %s: its process did not end within %u ms of the run's end; expected handlers "
                                "that return",
@@ -268,7 +276,7 @@ int children_end(struct cv_experiment *experiment)
 {
     if (experiment->machines)
         return machines_finish(experiment);
-    const uint64_t deadline_ms = experiment_ms(experiment) + PATIENCE_MS;
+    const uint64_t deadline_ms = experiment_ms(experiment) + (is_interrupted(experiment) ? IMPATIENCE_MS : PATIENCE_MS);
     int error = 0;
     for (uint32_t slot = 0; slot < experiment->board->slots; slot++) {
         if (experiment->children[slot].paused && experiment->children[slot].pid)

@@ -131,7 +131,7 @@ static int start_all(struct cv_experiment *experiment)
     set_clock(experiment);
     for (cv_node node = 0; node < nodes; node++)
         child_tell(experiment, node, CONTROL_START, 0, NULL, 0);
-    while (!error && !all_started(experiment) && !is_interrupted(experiment)) {
+    while (!error && !all_started(experiment) && !is_interrupted(experiment) && !experiment->board->failed) {
         error = rest(experiment);
         if (!error)
             error = children_reap(experiment);
@@ -169,6 +169,10 @@ static int watch(struct cv_experiment *experiment, enum cv_ending *ending, bool 
             return error;
         if (is_interrupted(experiment)) {
             *ending = CV_INTERRUPTED;
+            return 0;
+        }
+        if (experiment->board->failed) {
+            *ending = CV_FAILED;
             return 0;
         }
         if (is_over(experiment, at_last_exit)) {
@@ -240,6 +244,8 @@ int cv_experiment_run(struct cv_experiment **out, const struct cv_scenario *scen
     run->ending = ending;
     run->now = now_ms;
     run->component = experiment->part;
+    if (!error && experiment->board->failed == RUN_CANNOT_BEGIN && run->broken)
+        return cv_complain(complaint, "%s: a node cannot begin: %s", scenario->algorithm->name, run->broken);
     return error;
 }
 

@@ -205,6 +205,8 @@ static void hear_counts(struct cv_experiment *experiment, struct machine *machin
         all->counts[counts.slot] = counts;
         if (counts.started)
             experiment->board->slot[counts.slot].started = 1;
+        if (counts.failed > experiment->board->failed)
+            experiment->board->failed = counts.failed;
         if (counts.state == SLOT_DYING && experiment->board->slot[counts.slot].state == SLOT_LIVE)
             experiment->board->slot[counts.slot].state = SLOT_DYING;
     }

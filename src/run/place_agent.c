@@ -268,6 +268,7 @@ static void count(struct agent *agent)
             counts[own++] = (struct place_counts){.slot = slot,
                                                   .state = it->state,
                                                   .started = it->started,
+                                                  .failed = board->failed,
                                                   .closed = it->closed,
                                                   .own_opened = it->own_opened,
                                                   .own_closed = it->own_closed,

@@ -96,7 +96,8 @@ struct place_start {
 
 /* What a slot's process has opened and closed: see run/board.h. */
 struct place_counts {
-    uint32_t slot, state, started, unused;
+    uint32_t slot, state, started;
+    uint32_t failed; /* enum run_failure: of all processes there */
     uint64_t closed, own_opened, own_closed, client_opened, client_closed;
 };
 

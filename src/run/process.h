@@ -8,6 +8,7 @@
 
 #include "core/index.h"
 #include "core/random.h"
+#include "guard/guarded.h"
 #include "run/board.h"
 #include "run/control.h"
 #include "run/run_view.h"
@@ -120,8 +121,10 @@ struct process {
     uint64_t serial;
     struct step_log log;
     struct cv_random choices, delays;
-    bool *crash_done; /* by planned crash */
-    bool dying;       /* the present step ends with the node's death */
+    bool *crash_done;                    /* by planned crash */
+    bool dying;                          /* the present step ends with the node's death */
+    bool begun;                          /* all states are made */
+    struct cv_failure_listener failures; /* hears of handlers that fail, if the algorithm is a plugin */
 
     struct cv_index ids;
     uint32_t *known; /* by node: its part of the network in the detector's last report */

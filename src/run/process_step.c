@@ -30,6 +30,24 @@ static void grow_outbox(struct cv_self *me, size_t bytes)
 static const struct cv_runtime runtime = {
     .choose = draw_choice, .present = faults_node_present, .suspected = faults_id_suspected, .grow = grow_outbox};
 
+/*
+ * A handler has failed: it has done nothing, and no other will do anything. That is recorded at once, as a step of its
+ * own, and the experiment ends the run.
+ */
+static void failed(void *context, const struct cv_failure *failure)
+{
+    const struct process *process = context;
+    struct step_log log = {0};
+    const struct log_record record = {
+        .type = LOG_BROKEN, .node = process->node, .peer = CV_NOBODY, .name = process->name};
+    log_begin(&log, board_now(process->board));
+    log_add(&log, &record, failure->text, sizeof failure->text);
+    if (log.out_of_memory || log_write(&log, process->file))
+        process_fail(process, "write");
+    log_free(&log);
+    process->board->failed = process->begun ? RUN_FAILED : RUN_CANNOT_BEGIN;
+}
+
 void step_init_state(struct process *process)
 {
     const struct cv_algorithm *algorithm = process->algorithm;
@@ -85,9 +103,12 @@ int steps_init(struct process *process)
                                      .outbox = process->outbox,
                                      .room = process->outbox_room,
                                      .node = process->node};
+    process->failures = (struct cv_failure_listener){failed, process, scenario, false};
+    cv_failure_listen(&process->failures);
     for (process->name = 0; process->name < process->board->names; process->name++)
         init_instance(process);
     process->name = 0;
+    process->begun = true;
     return 0;
 }
 

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "core/scenario/validity.h"
+#include "sim/failures.h"
 #include "sim/faults.h"
 #include "sim/network.h"
 #include "sim/repeat.h"
@@ -619,9 +620,17 @@ static void settle_decided(struct cv_sim *sim)
 
 int cv_sim_run(struct cv_sim *sim, struct cv_run *run)
 {
+    struct cv_complaint unheard;
+    if (*sim->failure)
+        return cv_complain(sim->options.complaint ? sim->options.complaint : &unheard, "%s: a node cannot begin: %s",
+                           sim->algorithm->name, sim->failure);
+    struct cv_failure_listener *former = failures_listen(sim);
     sim->run.ending = play(sim);
+    failures_end(sim, former);
     if (sim->out_of_memory)
         return CV_ENOMEM;
+    if (*sim->failure)
+        sim->run.ending = CV_FAILED;
     sim->run.now = sim->now;
     sim->run.scenario = sim->scenario;
     sim->run.runtime = sim;

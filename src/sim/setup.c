@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "core/scenario/validity.h"
+#include "sim/failures.h"
 #include "sim/faults.h"
 #include "sim/repeat.h"
 #include "sim/rounds.h"
@@ -219,7 +220,10 @@ int cv_sim_new(struct cv_sim **out, const struct cv_scenario *scenario, const st
     cv_random_seed(&sim->delays, scenario->seed, 1);
     cv_random_seed(&sim->choices, scenario->seed, 2);
     cv_random_seed(&sim->chances, scenario->seed, 3);
-    if (build(sim)) {
+    struct cv_failure_listener *former = failures_listen(sim);
+    const int error = build(sim);
+    failures_end(sim, former);
+    if (error) {
         cv_sim_free(sim);
         return CV_ENOMEM;
     }

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 
+#include "core/error.h"
 #include "core/event.h"
 #include "property/run.h"
 
@@ -16,6 +17,7 @@ struct cv_sim_options {
     volatile sig_atomic_t *interrupted; /* set by a signal handler: end at the next tick with what is known */
     void (*progress)(void *context, uint64_t now, uint64_t messages);
     void *progress_context;
+    struct cv_complaint *complaint; /* gets what is wrong with an algorithm that cannot begin */
 };
 
 /* Packets of the reliable channels; the texts do not count them. */
@@ -26,7 +28,10 @@ struct cv_transport_counts {
 /* 0 or CV_ENOMEM. The scenario must outlive the simulation. */
 int cv_sim_new(struct cv_sim **sim, const struct cv_scenario *scenario, const struct cv_sim_options *options);
 
-/* Runs to the end; the result stays valid until cv_sim_free(). */
+/*
+ * Runs to the end; the result stays valid until cv_sim_free(). 0, CV_ENOMEM, or CV_EINPUT if a handler fails before the
+ * first event.
+ */
 int cv_sim_run(struct cv_sim *sim, struct cv_run *run);
 
 void cv_sim_transport(const struct cv_sim *sim, struct cv_transport_counts *counts);

@@ -11,6 +11,7 @@
 
 #include "core/scenario/view_election.h"
 #include "sim/engine.h"
+#include "sim/failures.h"
 #include "sim/faults.h"
 #include "sim/setup.h"
 #include "sim/transport.h"
@@ -69,7 +70,9 @@ static cv_node elect(struct cv_sim *sim, uint64_t *ticks)
             sim->run.election_messages += run.total;
         }
     }
-    sim->out_of_memory |= error != 0;
+    sim->out_of_memory |= error == CV_ENOMEM;
+    if (inner)
+        failures_pass_on(sim, inner);
     cv_sim_free(inner);
     cv_view_election_free(&election);
     return leader;

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/index.h"
 #include "core/random.h"
+#include "guard/guarded.h"
 #include "sim/calendar.h"
 #include "sim/fifo.h"
 #include "sim/sim.h"
@@ -96,6 +97,9 @@ struct cv_sim {
     struct rounds *rounds; /* synchronizers, and algorithms with results */
     struct load *load;     /* mutex: the clients */
     struct views *views;   /* mutex: the members */
+
+    struct cv_failure_listener listener; /* hears of handlers that fail, if the algorithm is a plugin */
+    char failure[CV_FAILURE_BYTES];      /* how the first of them failed; "": none has */
 
     struct cv_run run; /* the result, for the judges */
 };

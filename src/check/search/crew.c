@@ -17,8 +17,9 @@ static uint64_t held(const struct crew *crew)
 void crew_halt(struct crew *crew, enum search_end end)
 {
     pthread_mutex_lock(&crew->lock);
+    const volatile sig_atomic_t *interrupted = crew->model->setting.options.interrupted;
     if (!crew->stop)
-        crew->search->end = end;
+        crew->search->end = interrupted && *interrupted ? SEARCH_INTERRUPTED : end;
     crew->stop = true;
     pthread_mutex_unlock(&crew->lock);
 }

@@ -32,7 +32,6 @@ struct cv_check_options {
     uint64_t memory;            /* bytes not to exceed */
     bool any_time;              /* an armed timer may fire at any time */
     uint32_t delay;             /* a message takes at most so many ticks, and timers fire on time; 0: see `any_time` */
-    bool repeat;                /* take every step twice: a handler must do the same */
     bool reduction;             /* leave out orders of events that lead to the same states */
     bool symmetry;              /* identify states that differ only in names, where the algorithm allows it */
     bool no_counters;           /* do not renumber counters that grow for ever */

@@ -51,7 +51,7 @@ struct model {
     struct sample names;                      /* steps counted for choosing among the names */
     struct sample renamings;                  /* renamings tested */
     struct sample times;                      /* steps tested with other times */
-    char begin_failure[128];                  /* why a node could not begin */
+    char begin_failure[640];                  /* why a node could not begin */
     _Atomic bool out_of_memory;
     struct promise_test *promise_tests; /* registered with model_add_promise_test() */
     _Atomic bool promise_doubted;       /* a promise of the table is broken, or cannot be confirmed */

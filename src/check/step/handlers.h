@@ -16,7 +16,7 @@ struct handler_call {
     bool refused;                     /* the message was invalid */
 };
 
-/* Calls the handler, then the invariant. The context is a struct handler_call, as trap_call() takes it. */
+/* Calls the handler, then the invariant. The context is a struct handler_call, as cv_trap_call() takes it. */
 void handler_call(void *context);
 
 /* The messages in the outbox after a step. */

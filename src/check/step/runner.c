@@ -7,16 +7,6 @@
 
 #define FIRST_OUTBOX_BYTES 4096u
 
-/* A step that is taken twice. */
-struct repetition {
-    struct cv_self self;       /* after the first time */
-    struct node_state *before; /* the node state before the step */
-    struct node_state *first;  /* and after the first time */
-    unsigned char *outbox;     /* after the first time */
-    size_t room;               /* of that outbox */
-    uint32_t chosen;           /* how often it chose the first time */
-};
-
 static struct runner *runner_of(const struct cv_self *me)
 {
     return (struct runner *)(uintptr_t)((const char *)me - offsetof(struct runner, self));
@@ -68,44 +58,20 @@ static void grow(struct cv_self *me, size_t bytes)
 
 static const struct cv_runtime runtime = {.choose = choose, .present = present, .suspected = suspected, .grow = grow};
 
-static void repetition_free(struct repetition *repetition)
-{
-    if (!repetition)
-        return;
-    free(repetition->before);
-    free(repetition->first);
-    free(repetition->outbox);
-    free(repetition);
-}
-
-static struct repetition *repetition_new(const struct setting *setting)
-{
-    struct repetition *repetition = calloc(1, sizeof *repetition);
-    if (!repetition)
-        return NULL;
-    repetition->before = calloc(1, node_state_most_bytes(setting));
-    repetition->first = calloc(1, node_state_most_bytes(setting));
-    if (repetition->before && repetition->first)
-        return repetition;
-    repetition_free(repetition);
-    return NULL;
-}
-
 int runner_init(struct runner *runner, const struct setting *setting)
 {
-    *runner = (struct runner){.setting = setting, .outbox_room = FIRST_OUTBOX_BYTES};
+    *runner =
+        (struct runner){.setting = setting, .outbox_room = FIRST_OUTBOX_BYTES, .failure.scenario = setting->scenario};
     runner->self.group = &setting->group;
     runner->self.runtime = &runtime;
     runner->self.outbox = malloc(FIRST_OUTBOX_BYTES);
     runner->self.room = FIRST_OUTBOX_BYTES;
-    runner->repetition = setting->options.repeat ? repetition_new(setting) : NULL;
-    return runner->self.outbox && (runner->repetition || !setting->options.repeat) ? 0 : CV_ENOMEM;
+    return runner->self.outbox ? 0 : CV_ENOMEM;
 }
 
 void runner_free(struct runner *runner)
 {
     free(runner->self.outbox);
-    repetition_free(runner->repetition);
 }
 
 /* ---- a step ---- */
@@ -200,7 +166,7 @@ bool runner_begin(struct runner *runner, struct node_state *node_state, cv_node 
     node_state->requests_left = asks ? (uint32_t)setting->scenario->entries : 0;
     node_state->clock = setting->scenario->clocks ? setting->scenario->clocks[node] : 0;
     open_step(runner, node_state, (1u << setting->nodes) - 1);
-    const bool begun = trap_call(call_beginning, runner, &runner->failure);
+    const bool begun = cv_trap_call(call_beginning, runner, &runner->failure);
     close_step(runner, node_state);
     return begun;
 }
@@ -281,8 +247,8 @@ static void prepare(struct runner *runner, struct node_state *node_state, uint32
         node_state->request_clock = node_state->clock < UINT32_MAX ? (uint32_t)node_state->clock : UINT32_MAX;
 }
 
-static const char *step_once(struct runner *runner, struct node_state *node_state, uint32_t alive,
-                             enum cv_decision_type type, uint32_t argument, const struct cv_message *message)
+const char *runner_step(struct runner *runner, struct node_state *node_state, uint32_t alive,
+                        enum cv_decision_type type, uint32_t argument, const struct cv_message *message)
 {
     prepare(runner, node_state, alive, type, argument, message);
     struct cv_self *me = open_step(runner, node_state, alive);
@@ -295,67 +261,13 @@ static const char *step_once(struct runner *runner, struct node_state *node_stat
                                 .argument = argument,
                                 .message = message,
                                 .kinds = runner->setting->validates ? runner->setting->kinds : 0};
-    if (!trap_call(handler_call, &call, &runner->failure)) {
+    if (!cv_trap_call(handler_call, &call, &runner->failure)) {
         me->used = me->effects = 0;
-        call.broken = runner->failure.text;
+        call.broken = runner->failure.interrupted ? NULL : runner->failure.text;
+        runner->out_of_memory |= runner->failure.interrupted; /* the step has no result, and the search ends */
     }
     close_step(runner, node_state);
     return call.broken;
-}
-
-/* Keeps what the step did. False if there is no memory. */
-static bool keep_first(struct runner *runner, const struct node_state *node_state, size_t length)
-{
-    struct repetition *repetition = runner->repetition;
-    if (repetition->room < runner->self.used) {
-        unsigned char *outbox = realloc(repetition->outbox, runner->outbox_room);
-        if (!outbox)
-            return false;
-        repetition->outbox = outbox;
-        repetition->room = runner->outbox_room;
-    }
-    if (runner->self.used)
-        memcpy(repetition->outbox, runner->self.outbox, runner->self.used);
-    memcpy(repetition->first, node_state, length);
-    repetition->self = runner->self;
-    repetition->chosen = runner->chosen;
-    return true;
-}
-
-/* The node state has the leader and the timers; the rest is compared here. */
-static bool is_same(const struct runner *runner, const struct node_state *node_state, size_t length)
-{
-    const struct repetition *repetition = runner->repetition;
-    const struct cv_self *first = &repetition->self, *me = &runner->self;
-    return memcmp(repetition->first, node_state, length) == 0 && repetition->chosen == runner->chosen &&
-           first->effects == me->effects && first->used == me->used &&
-           (!me->used || memcmp(repetition->outbox, me->outbox, me->used) == 0) &&
-           (!(me->effects & CV_DID_ENTER) || first->fence == me->fence) &&
-           (!(me->effects & CV_DID_RESULT) || (first->result == me->result && first->via == me->via));
-}
-
-const char *runner_step(struct runner *runner, struct node_state *node_state, uint32_t alive,
-                        enum cv_decision_type type, uint32_t argument, const struct cv_message *message)
-{
-    const size_t length = node_state_bytes(runner->setting, node_state->node);
-    if (!runner->repetition)
-        return step_once(runner, node_state, alive, type, argument, message);
-    memcpy(runner->repetition->before, node_state, length);
-    const char *broken = step_once(runner, node_state, alive, type, argument, message);
-    if (broken || runner->out_of_memory)
-        return broken;
-    if (!keep_first(runner, node_state, length)) {
-        runner->out_of_memory = true;
-        return NULL;
-    }
-    const uint32_t script_length = runner->script_length;
-    memcpy(node_state, runner->repetition->before, length);
-    runner->script_length = runner->chosen;
-    broken = step_once(runner, node_state, alive, type, argument, message);
-    runner->script_length = script_length;
-    if (broken || is_same(runner, node_state, length))
-        return broken;
-    return "the step does something else when it is taken again: it depends on more than its state and what happened";
 }
 
 bool runner_next_script(struct runner *runner)

@@ -5,7 +5,7 @@
 
 #include "check/setting/decision.h"
 #include "check/state/node_state.h"
-#include "check/step/trap.h"
+#include "guard/trap.h"
 
 /* Runs handlers. A thread has its own. */
 struct runner {
@@ -18,14 +18,13 @@ struct runner {
     uint32_t merged;               /* a test with equal times: as order_merge() takes it */
     struct retiming retiming;      /* a test with other times: as order_retime() takes it */
     size_t outbox_room;
-    struct repetition *repetition; /* what the first of two equal steps did; NULL: steps are taken once */
     bool out_of_memory;
 
     uint32_t script[CV_MOST_CHOICES]; /* what cv_choose() returns, and 0 after that */
     uint32_t ways[CV_MOST_CHOICES];   /* after a step: how many ways each choice had */
     uint32_t script_length;
-    uint32_t chosen;        /* after a step: how often it chose */
-    struct failure failure; /* why the last step was stopped, if it was */
+    uint32_t chosen;           /* after a step: how often it chose */
+    struct cv_failure failure; /* why the last step was stopped, if it was */
 };
 
 int runner_init(struct runner *runner, const struct setting *setting);
@@ -37,8 +36,7 @@ bool runner_begin(struct runner *runner, struct node_state *node_state, cv_node 
 /*
  * Changes the node state by an event. DELIVER takes the message; TIMEOUT takes the timer in `argument`; TELL, TRUST and
  * SUSPECT take the node. Returns the complaint of the invariant, or the failure, or NULL. A step that failed has no
- * effects, but what it changed in the state stays changed. With the option `repeat` the step is taken twice; that it
- * does something else the second time is a complaint, too.
+ * effects, but what it changed in the state stays changed.
  */
 const char *runner_step(struct runner *runner, struct node_state *node_state, uint32_t alive,
                         enum cv_decision_type type, uint32_t argument, const struct cv_message *message);

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#include "check/step/trap.h"
+#include "guard/trap.h"
 
 struct counter_test {
     struct promise_test test; /* first, so that one pointer is the other */
@@ -103,8 +103,8 @@ static void call_counters(void *context)
 /* `counters` may fail like any handler. */
 static void visit(struct probe *probe)
 {
-    struct failure failure;
-    if (!probe->wrong && !trap_call(call_counters, probe, &failure))
+    struct cv_failure failure;
+    if (!probe->wrong && !cv_trap_call(call_counters, probe, &failure))
         probe->wrong = "it fails";
 }
 

@@ -187,9 +187,9 @@ static void call_rename(void *context)
 static void try_rename(struct model *model, struct rename_call call, const unsigned char *end)
 {
     static const unsigned char nothing[GUARD_BYTES];
-    struct failure failure;
+    struct cv_failure failure;
     call.setting = &model->setting;
-    if (!trap_call(call_rename, &call, &failure))
+    if (!cv_trap_call(call_rename, &call, &failure))
         model_doubt_promise(model, true, "`rename` is wrong: %.100s", failure.text);
     else if (memcmp(end, nothing, GUARD_BYTES) != 0)
         model_doubt_promise(model, true, "`rename` is wrong: it writes beyond the end of a state or a message");

@@ -8,38 +8,10 @@
 #include "cli/command.h"
 #include "core/parse.h"
 
-/* Seconds, or a number with a unit. */
-static bool parse_time(const char *text, uint64_t *time_ms)
-{
-    static const struct {
-        const char *unit;
-        double ms;
-    } units[] = {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
-    const char *digits_end = text + strspn(text, "0123456789.");
-    char *end;
-    const double number = strtod(text, &end);
-    if (end == text || end != digits_end)
-        return false; /* no signs, no exponents, no hexadecimals */
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(end, units[i].unit) == 0 && number * units[i].ms <= 1e12) {
-            *time_ms = (uint64_t)(number * units[i].ms + 0.5);
-            return true;
-        }
-    return false;
-}
-
-static int read_time(const char *option, const char *value, uint64_t *time_ms, struct cv_complaint *complaint)
-{
-    if (parse_time(value, time_ms))
-        return 0;
-    return cv_complain(complaint, "%s %s: expected a time: seconds, or a number with ms, s, m or h", option,
-                       cv_brief(value).text);
-}
-
 int hold_take_wait(void *request, const char *value, struct cv_complaint *complaint)
 {
     struct conclave_want *want = &((struct hold *)request)->want;
-    const int error = read_time("--wait", value, &want->wait_ms, complaint);
+    const int error = options_read_time("--wait", value, &want->wait_ms, complaint);
     want->try_once = want->wait_ms == 0;
     return error;
 }
@@ -47,7 +19,7 @@ int hold_take_wait(void *request, const char *value, struct cv_complaint *compla
 int hold_take_ttl(void *request, const char *value, struct cv_complaint *complaint)
 {
     struct conclave_want *want = &((struct hold *)request)->want;
-    const int error = read_time("--ttl", value, &want->ttl_ms, complaint);
+    const int error = options_read_time("--ttl", value, &want->ttl_ms, complaint);
     want->ends_with_session = want->ttl_ms == 0;
     return error;
 }

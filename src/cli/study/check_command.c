@@ -9,6 +9,7 @@
 #include "cli/study/replay_file.h"
 #include "cli/study/sim_outputs.h"
 #include "core/wall_clock.h"
+#include "guard/guarded.h"
 
 struct progress {
     struct command_progress line;
@@ -104,6 +105,7 @@ int command_check(int argc, char **argv)
     const int error = check_read(argc, argv, &request, &complaint);
     if (options_settled(&check_options, error, request.help, &complaint, &code)) {
         command_catch_signals();
+        cv_guard_every_step();
         code = run(&request);
     }
     check_free(&request);

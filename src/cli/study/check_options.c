@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "algorithm/registry.h"
 #include "cli/command.h"
+#include "cli/study/step_limit.h"
 #include "core/parse.h"
 
 #define MOST_THREADS 64u
@@ -144,6 +144,7 @@ static const struct option_row rows[] = {
      .most = UINT32_MAX, .how = true},
     {"depth-first", NULL, OPTION_SWITCH, FIELD(options.deep),
      .help = "search depth first: finds deep violations sooner", .how = true},
+    STEP_LIMIT_ROW,
     {"threads", "T", OPTION_NUMBER32, FIELD(options.threads), .help = "the number of threads (1)", .least = 1,
      .most = MOST_THREADS, .how = true},
     {"memory", "SIZE", OPTION_TAKE, 0,
@@ -203,12 +204,6 @@ static uint64_t usual_memory(void)
     return bytes > LEAST_MEMORY ? bytes : LEAST_MEMORY;
 }
 
-/* Was it loaded from a file? Then nobody has tested yet that its handlers depend on nothing else than they may. */
-static bool is_loaded(const struct cv_algorithm *algorithm)
-{
-    return algorithm && cv_algorithm_find(algorithm->name) != algorithm;
-}
-
 int check_read(int argc, char **argv, struct check_request *request, struct cv_complaint *complaint)
 {
     *request = (struct check_request){.group.plan.seed = 1,
@@ -234,9 +229,7 @@ int check_read(int argc, char **argv, struct check_request *request, struct cv_c
     request->words[request->word_count++] = argv[next];
     if (!request->group.plan.nodes && !request->group.plan.ids)
         request->group.plan.nodes = "3";
-    const int unsettled = sim_settle(&request->group, complaint);
-    request->options.repeat = is_loaded(request->group.plan.algorithm) || is_loaded(request->group.plan.app);
-    return unsettled;
+    return sim_settle(&request->group, complaint);
 }
 
 void check_free(struct check_request *request)

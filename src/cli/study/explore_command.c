@@ -14,6 +14,7 @@
 #include "cli/study/explore_files.h"
 #include "cli/study/explore_page.h"
 #include "cli/study/explore_serve.h"
+#include "cli/study/step_limit.h"
 #include "core/parse.h"
 #include "show/output.h"
 
@@ -36,6 +37,7 @@ static const struct option_row rows[] = {
     {"port", "P", OPTION_NUMBER32, FIELD(port), .help = "serve the page at this port (the first free one from 7780 on)",
      .least = 1, .most = 65535},
     {"no-open", NULL, OPTION_SWITCH, FIELD(no_open), .help = "open no browser; the address is printed in any case"},
+    STEP_LIMIT_ROW,
     {0},
 };
 

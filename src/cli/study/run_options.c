@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/study/step_limit.h"
 #include "core/graph/graph_make.h"
 #include "core/parse.h"
 #include "run/hosts.h"
@@ -72,6 +73,7 @@ static const struct option_row rows[] = {
      .help = "the failure detector reports a crash to the live nodes after D ms (the bound)"},
     {"until", "T", OPTION_TEXT, FIELD(sim.plan.until),
      .help = "stop after T ms (a minute, ten times the bound, and twice the bound for each round)"},
+    STEP_LIMIT_ROW,
     {.help = "Several machines"},
     {"hosts", "FILE", OPTION_TEXT, FIELD(hosts),
      .help = "deal the nodes to these hosts, a line each: [USER@]HOST [slots=N] [address=IP] [conclave=PATH]"},

@@ -24,10 +24,12 @@ static void show_progress(void *context, uint64_t now, uint64_t messages)
 int sim_simulate(const struct cv_plan *plan, const struct cv_sim_options *options, struct sim_result *result,
                  struct cv_complaint *complaint)
 {
+    struct cv_sim_options heard = *options;
+    heard.complaint = complaint;
     *result = (struct sim_result){0};
     int error = cv_plan_build(plan, &result->scenario, complaint);
     if (!error)
-        error = cv_sim_new(&result->sim, &result->scenario, options);
+        error = cv_sim_new(&result->sim, &result->scenario, &heard);
     const double started = cv_wall_seconds();
     if (!error)
         error = cv_sim_run(result->sim, &result->run);
@@ -79,7 +81,7 @@ int sim_run_once(const struct sim_request *request)
     struct sim_result result = {0};
     struct sim_outputs outputs = {0};
     struct command_progress progress = {.started = cv_wall_seconds()};
-    struct cv_sim_options options = {.interrupted = &command_interrupted};
+    struct cv_sim_options options = {.interrupted = &command_interrupted, .complaint = &complaint};
     if (isatty(STDERR_FILENO)) {
         options.progress = show_progress;
         options.progress_context = &progress;

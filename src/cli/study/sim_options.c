@@ -7,8 +7,10 @@
 
 #include "cli/command.h"
 #include "cli/study/plugin.h"
+#include "cli/study/step_limit.h"
 #include "core/graph/graph_make.h"
 #include "core/parse.h"
+#include "guard/guarded.h"
 
 #define MOST_RUNS 10000000u
 
@@ -71,6 +73,7 @@ static const struct option_row rows[] = {
         {"detect", "D", OPTION_TEXT, FIELD(plan.detect),
          .help = "the failure detector reports a crash to the live nodes after D ticks (1)"},
     {"until", "T", OPTION_TEXT, FIELD(plan.until), .help = "stop at time T"},
+    STEP_LIMIT_ROW,
     {.help = "Output"},
     {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "print the result as JSON", .how = true},
     {"runs", "R", OPTION_NUMBER, FIELD(runs),
@@ -174,6 +177,7 @@ int sim_read_algorithm(struct sim_request *request, const char *command, int cou
         return CV_ENOMEM;
     memmove(all->word + 1, all->word, (all->count - 1) * sizeof *all->word); /* it stands before its options */
     all->word[0] = words[0];
+    cv_failure_ignore(); /* the runtimes tell of failures; a judge that takes a step has nobody to tell */
     return plugin_find(words[0], &request->plan.algorithm, complaint);
 }
 

@@ -5,11 +5,11 @@
  */
 #include <stdio.h>
 
-#include "check/step/trap.h"
+#include "guard/trap.h"
 
 __attribute__((import_module("env"), import_name("cv_failed"))) void cv_failed(const char *text);
 
-bool trap_call(void (*function)(void *context), void *context, struct failure *failure)
+bool cv_trap_call(void (*function)(void *context), void *context, struct cv_failure *failure)
 {
     (void)failure;
     function(context);

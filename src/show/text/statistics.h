@@ -40,7 +40,7 @@ struct cv_survey {
     uint64_t worst_seed;
     uint64_t worst_messages;
     enum cv_verdict worst_verdict;
-    char worst_reason[320];
+    char worst_reason[800];
     const char *worst_command;
     bool timed;
     double seconds;
