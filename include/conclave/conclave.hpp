@@ -138,7 +138,7 @@ private:
             const conclave_candidate candidate{wait_ms, of.wanted.priority, try_once, ttl_ms, false};
             return conclave_campaign(of.session, of.name.c_str(), &candidate, &of.fence);
         }
-        const conclave_want want{wait_ms, ttl_ms, try_once, of.wanted.shared, false};
+        const conclave_want want{wait_ms, ttl_ms, try_once, of.wanted.shared, false, 0};
         return conclave_lock(of.session, of.name.c_str(), &want, &of.fence);
     }
 

@@ -105,7 +105,7 @@ static const char *ending(enum cv_client_kind kind)
 
 /* It was granted. If that took long, the server is asked how much time is left. */
 static int begin(struct conclave *session, enum cv_client_kind kind, const struct cv_client_words *words,
-                 uint64_t fence, uint64_t ttl_ms, bool shared, int64_t asked_ms)
+                 uint64_t fence, uint64_t ttl_ms, const struct conclave_want *want, int64_t asked_ms)
 {
     const char *name = words->word[1];
     struct cv_client_interest *held = cv_client_remember(session, kind, name, words->value);
@@ -118,7 +118,8 @@ static int begin(struct conclave *session, enum cv_client_kind kind, const struc
     }
     held->fence = fence;
     held->ttl_ms = ttl_ms;
-    held->shared = shared;
+    held->shared = want && want->shared;
+    held->permits = want ? want->permits : 0;
     held->renew_ms = 0; /* the server has yet to be asked whether and when a hold of the session runs out */
     if (!ttl_ms)
         return 0;
@@ -133,7 +134,7 @@ static int begin(struct conclave *session, enum cv_client_kind kind, const struc
 }
 
 int cv_client_acquire(struct conclave *session, enum cv_client_kind kind, const struct cv_client_words *words,
-                      uint64_t wait_ms, uint64_t ttl_ms, bool shared, uint64_t *fence)
+                      uint64_t wait_ms, uint64_t ttl_ms, const struct conclave_want *want, uint64_t *fence)
 {
     const char *name = words->word[1];
     int64_t asked_ms;
@@ -146,7 +147,7 @@ int cv_client_acquire(struct conclave *session, enum cv_client_kind kind, const 
             return cv_client_fail(session, error, "interrupted");
         }
         if (!error)
-            error = begin(session, kind, words, *fence, ttl_ms, shared, asked_ms);
+            error = begin(session, kind, words, *fence, ttl_ms, want, asked_ms);
         /* A process that stood still when it was granted may find it lost already: it goes on waiting. */
         if (error != CONCLAVE_LOST || cv_boot_ms() >= until_ms)
             return error;
@@ -156,7 +157,7 @@ int cv_client_acquire(struct conclave *session, enum cv_client_kind kind, const 
 int conclave_lock(struct conclave *session, const char *name, const struct conclave_want *want, uint64_t *fence)
 {
     static const struct conclave_want nothing_special = {0};
-    char ttl[24];
+    char ttl[24], permits[24];
     want = want ? want : &nothing_special;
     const int error = cv_client_check_name(session, name);
     if (error)
@@ -167,8 +168,9 @@ int conclave_lock(struct conclave *session, const char *name, const struct concl
         cv_client_want_ttl(session, ttl_ms, ttl, &words);
     if (want->shared)
         words.word[words.count++] = "SHARED";
+    cv_client_want_permits(want->permits, permits, &words);
     const uint64_t wait_ms = want->try_once ? 0 : want->wait_ms ? want->wait_ms : UINT64_MAX;
-    return cv_client_acquire(session, CV_CLIENT_HELD, &words, wait_ms, ttl_ms, want->shared, fence);
+    return cv_client_acquire(session, CV_CLIENT_HELD, &words, wait_ms, ttl_ms, want, fence);
 }
 
 int conclave_try_lock(struct conclave *session, const char *name, uint64_t *fence)
@@ -223,7 +225,7 @@ int conclave_unlock(struct conclave *session, const char *name, uint64_t fence)
 
 int conclave_renew(struct conclave *session, const char *name, uint64_t fence, int64_t *left_ms)
 {
-    char digits[24], ttl[24];
+    char digits[24], ttl[24], permits[24];
     struct cv_text answer;
     int64_t left = 0;
     int error = cv_client_check_name(session, name);
@@ -235,7 +237,7 @@ int conclave_renew(struct conclave *session, const char *name, uint64_t fence, i
     struct cv_client_interest *held = cv_client_find(session, name, fence);
     snprintf(ttl, sizeof ttl, "%" PRIu64, held ? held->ttl_ms : 0);
     if (held && held->ttl_ms)
-        cv_client_show_secret(session, held, ttl, &words);
+        cv_client_show_secret(session, held, ttl, permits, &words);
     error = cv_client_ask(session, &words, soon(session), &answer);
     if (!error)
         error = read_number(session, answer, &left);

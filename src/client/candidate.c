@@ -34,7 +34,7 @@ int conclave_campaign(struct conclave *session, const char *name, const struct c
     }
     const bool try_once = candidate && candidate->try_once, patient = !candidate || !candidate->wait_ms;
     const uint64_t wait_ms = try_once ? 0 : patient ? UINT64_MAX : candidate->wait_ms;
-    return cv_client_acquire(session, CV_CLIENT_LED, &words, wait_ms, ttl_ms, false, fence);
+    return cv_client_acquire(session, CV_CLIENT_LED, &words, wait_ms, ttl_ms, NULL, fence);
 }
 
 static int ask_about(struct conclave *session, const char *command, const char *name, struct cv_text *answer)

@@ -237,15 +237,25 @@ void cv_client_answered(struct conclave *session, const struct cv_client_questio
 
 /* ---- what is due ---- */
 
+void cv_client_want_permits(uint32_t permits, char text[24], struct cv_client_words *words)
+{
+    if (!permits)
+        return;
+    snprintf(text, 24, "%" PRIu32, permits);
+    words->word[words->count++] = "PERMITS";
+    words->word[words->count++] = text;
+}
+
 /* With these words any server can renew it, even after all servers have forgotten it. */
 void cv_client_show_secret(const struct conclave *session, const struct cv_client_interest *interest, const char *ttl,
-                           struct cv_client_words *words)
+                           char permits[24], struct cv_client_words *words)
 {
     const char *more[] = {"SECRET", session->secret, "TTL", ttl};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         words->word[words->count++] = more[i];
     if (interest->shared)
         words->word[words->count++] = "SHARED";
+    cv_client_want_permits(interest->permits, permits, words);
     if (interest->kind == CV_CLIENT_LED)
         words->word[words->count++] = "LEADER";
     words->value = interest->value;
@@ -253,12 +263,12 @@ void cv_client_show_secret(const struct conclave *session, const struct cv_clien
 
 static int ask_again(struct conclave *session, struct cv_client_interest *interest, int64_t now_ms)
 {
-    char fence[24], ttl[24];
+    char fence[24], ttl[24], permits[24];
     snprintf(fence, sizeof fence, "%" PRIu64, interest->fence);
     snprintf(ttl, sizeof ttl, "%" PRIu64, interest->ttl_ms);
     struct cv_client_words renew = {.count = 3, .word = {"RENEW", interest->name, fence}};
     if (interest->ttl_ms)
-        cv_client_show_secret(session, interest, ttl, &renew);
+        cv_client_show_secret(session, interest, ttl, permits, &renew);
     const struct cv_client_words look = {.count = 2,
                                          .word = {interest->renew_ms ? "LEADER" : "OBSERVE", interest->name}};
     const bool observed = interest->kind == CV_CLIENT_OBSERVED, endless = interest->ends_ms == CV_CLIENT_NEVER;

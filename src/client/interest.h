@@ -13,6 +13,7 @@ struct cv_client_interest {
     uint64_t fence;
     uint64_t ttl_ms; /* 0: ends with the session */
     bool shared;
+    uint32_t permits;              /* of a semaphore; 0: it is none */
     int64_t ends_ms;               /* surely held until then */
     int64_t renew_ms;              /* the server is to be asked then */
     struct conclave_leader leader; /* of an observed election: the one told last */
@@ -33,9 +34,12 @@ void cv_client_forget(struct conclave *session, struct cv_client_interest *inter
 
 /* The interest is held until so much after the moment the server was asked; -1: it does not run out. */
 void cv_client_extend(struct cv_client_interest *interest, int64_t asked_ms, int64_t left_ms);
-/* Adds to a RENEW what lets any server answer it; `ttl` is the interest's time to live. */
+/* Adds the words for a semaphore, if it is one; `text` is room for one of them. */
+void cv_client_want_permits(uint32_t permits, char text[24], struct cv_client_words *words);
+/* Adds to a RENEW what lets any server answer it; `ttl` is the interest's time to live, and
+ * `permits` room for a word. */
 void cv_client_show_secret(const struct conclave *session, const struct cv_client_interest *interest, const char *ttl,
-                           struct cv_client_words *words);
+                           char permits[24], struct cv_client_words *words);
 
 /* The connection has ended. */
 void cv_client_disconnected(struct conclave *session);

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What is made of locks: semaphores, several names at once, locks that are taken again. Each exact when nodes and clients die."""
 
+import subprocess
 import sys
 import threading
 import time
 
-from harness import Cluster, Refused, in_parallel, main
+from harness import CONCLAVE, PATIENCE, Cluster, Refused, in_parallel, main
 from shared import waits
 
 
@@ -152,6 +153,34 @@ def crowd_of_permits():
     with Cluster(3, *CALM) as cluster:
         in_parallel(*[lambda node=node: work(cluster, node) for node in (1, 2, 3) * 4])
         assert max(seen) == most and len(seen) == 144, (max(seen), len(seen))
+    cluster.check()
+    cluster.judge()
+    cluster.remove()
+
+
+def permits_in_a_shell():
+    """Commands on several servers, two at a time; one that counts with another number, or shares, does not run."""
+    with Cluster(3, *CALM) as cluster:
+        marks = cluster.directory / "marks"
+        marks.mkdir()
+        script = f"touch {marks}/$$; ls {marks} | wc -l; sleep 0.2; rm {marks}/$$"
+
+        def lock(node, *words):
+            return subprocess.Popen([CONCLAVE, "lock", "s", *words, "--server", cluster.address(node), "--", "sh", "-c", script],
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+        running = [lock(1 + turn % 3, "--permits", "2") for turn in range(8)]
+        seen = [process.communicate(timeout=PATIENCE)[0] for process in running]
+        assert all(not process.returncode for process in running) and max(map(int, seen)) == 2, seen
+        client = cluster.client(2)
+        fence = client.ask("LOCK", "s", "PERMITS", 2)
+        for words, code, told in ((("--permits", "3"), 125, "expected 2"), (("--shared",), 125, "expected 2"),
+                                  (("--permits", "0"), 125, "--permits 0"), (("--permits", "2", "--shared"), 125, "--shared")):
+            process = lock(1, *words)
+            out, err = process.communicate(timeout=PATIENCE)
+            assert process.returncode == code and told in err and not out and err.count("\n") == 1, (words, process.returncode, err)
+        assert client.ask("UNLOCK", "s", fence) == 1
+        client.close()
     cluster.check()
     cluster.judge()
     cluster.remove()
@@ -307,5 +336,5 @@ def numbers():
 
 
 if __name__ == "__main__":
-    sys.exit(main([permits, permits_agree, permits_outlive_nodes, permits_with_a_ttl, crowd_of_permits, all_or_none, all_with_a_ttl,
+    sys.exit(main([permits, permits_agree, permits_outlive_nodes, permits_with_a_ttl, crowd_of_permits, permits_in_a_shell, all_or_none, all_with_a_ttl,
                    all_against_each_other, again, numbers]))

@@ -14,6 +14,8 @@ static const struct option_row rows[] = {
      .take = hold_take_ttl},
     {"shared", NULL, OPTION_SWITCH, offsetof(struct hold, want.shared),
      .help = "share the lock with other shared holders"},
+    {"permits", "N", OPTION_NUMBER32, offsetof(struct hold, want.permits),
+     .help = "one of up to N holders, who all say the same N", .least = 1, .most = 1000000},
     HOLD_ASK_BACK_ROW,
     HOLD_CLIENT_ROW,
     ASK_SERVER_ROWS(struct hold, server),
@@ -41,6 +43,10 @@ int command_lock(int argc, char **argv)
     int code;
     if (!hold_read(&lock_options, argc, argv, &hold, &code))
         return code;
+    if (hold.want.permits && hold.want.shared) {
+        command_refuse("--permits %u: expected it without --shared", hold.want.permits);
+        return HOLD_TROUBLE;
+    }
     if (hold.command)
         return hold_run(&hold);
     command_refuse("lock %s: expected -- and a COMMAND; see conclave lock --help", cv_brief(hold.name).text);
