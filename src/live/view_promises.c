@@ -43,6 +43,10 @@ void view_promises_add(const struct cv_member *member, struct cv_instance *insta
     const struct cv_promise *known = cv_promise_find(instance->told, promise->fence);
     struct cv_promise merged = known && known->known_in > epoch ? *known : *promise;
     merged.known_by = (known ? known->known_by : 0) | cv_set_of(from);
+    if (known && merged.ttl_ms < known->ttl_ms) /* it was made longer, and not everybody has heard of it */
+        merged.ttl_ms = known->ttl_ms;
+    if (merged.ttl_ms < promise->ttl_ms)
+        merged.ttl_ms = promise->ttl_ms;
     merged.known_in = known && known->known_in > epoch ? known->known_in : epoch;
     merged.acknowledged = false;
     cv_promise_put(&instance->told, &merged);

@@ -13,6 +13,7 @@
 #include "service/membership.h"
 #include "service/observers.h"
 #include "service/places.h"
+#include "service/redis_commands.h"
 #include "service/try_lock.h"
 #include "service/words.h"
 
@@ -262,6 +263,16 @@ int64_t command_renew(struct lock_hold *hold)
     return cv_member_lease_left_ms(service->member);
 }
 
+/* The alarm is late by what clocks may differ, so the time to live itself is the most that it lasts. */
+int64_t command_left_ms(const struct lock_hold *hold)
+{
+    const uint64_t now = hold->lock->service->host->calls.now();
+    if (!hold->ttl_ms)
+        return INT64_MAX;
+    const uint64_t left_ms = hold->alarm.due > now ? (hold->alarm.due - now + 999) / 1000 : 0;
+    return (int64_t)(left_ms < hold->ttl_ms ? left_ms : hold->ttl_ms);
+}
+
 void command_claim(struct session *session, struct cv_text name, const struct peer_request_order *order)
 {
     struct cv_service *service = session->service;
@@ -477,6 +488,20 @@ static const struct {
     {"ASKBACK", 2, 2, run_ask_back, false, CV_MAY_TALK, false},
     {"VIEW", 1, 1, info_run_view, false, CV_MAY_ADMIN, true},
     {"INFO", 1, 2, info_run_info, false, CV_MAY_ADMIN, true},
+    {"SET", 3, NO_LIMIT, redis_set, false, CV_MAY_LOCK, false},
+    {"GET", 2, 2, redis_get, false, CV_MAY_LOCK, false},
+    {"DEL", 2, NO_LIMIT, redis_del, false, CV_MAY_TALK, false},
+    {"UNLINK", 2, NO_LIMIT, redis_del, false, CV_MAY_TALK, false},
+    {"EXISTS", 2, NO_LIMIT, redis_exists, false, CV_MAY_TALK, false},
+    {"PEXPIRE", 3, 3, redis_pexpire, false, CV_MAY_LOCK, false},
+    {"EXPIRE", 3, 3, redis_expire, false, CV_MAY_LOCK, false},
+    {"PTTL", 2, 2, redis_pttl, false, CV_MAY_OBSERVE, false},
+    {"TTL", 2, 2, redis_ttl, false, CV_MAY_OBSERVE, false},
+    {"FENCE", 3, 3, redis_fence, false, CV_MAY_LOCK, false},
+    {"EVAL", 3, NO_LIMIT, redis_eval, false, CV_MAY_TALK, false},
+    {"EVALSHA", 3, NO_LIMIT, redis_evalsha, false, CV_MAY_TALK, false},
+    {"SCRIPT", 2, NO_LIMIT, redis_script, false, CV_MAY_TALK, false},
+    {"SELECT", 2, 2, redis_select, false, CV_MAY_TALK, true},
     {"STEPDOWN", 1, 2, run_step_down, false, CV_MAY_ADMIN, false},
     {"TERMS", 1, 3, membership_terms, false, CV_MAY_ADMIN, false},
     {"REPLACE", 2, 2, membership_replace, false, CV_MAY_ADMIN, false},
@@ -514,5 +539,6 @@ void commands_run(struct session *session, words command)
             commands[i].run(session, command);
         return;
     }
-    cv_resp_error(out, "ERR unknown command '%s'", brief(command->word[0]).text);
+    cv_resp_error(out, "ERR unknown command '%s': this is Conclave, which has of Redis what lock libraries use",
+                  brief(command->word[0]).text);
 }

@@ -592,6 +592,8 @@ void lock_resume(struct cv_instance *instance)
         next = hold->next;
         if (hold->confirming)
             lock_promise(hold);
+        else if (hold->wanted_ms)
+            ttl_promise_make(hold);
     }
     lock_serve(lock);
 }

@@ -63,7 +63,10 @@ struct lock_hold {
     struct cv_kept_text *value;        /* that a leader publishes, or NULL */
     uint64_t permits;                  /* so many may hold it together; 0: any number that share, or one */
     cv_id origin;                      /* the node that granted it */
-    cv_set aware;                      /* members that know its time to live */
+    cv_set aware;                      /* members that know its time to live, or the longer one */
+    uint64_t wanted_ms;                /* a longer time to live, until enough members know it; 0: none */
+    uint64_t asked;                    /* the ticket of the member that asked for it; 0: none has */
+    cv_node asked_by;                  /* that member */
     struct lock_hold *next, *previous; /* of the same lock */
     struct lock_hold *more, *less;     /* of the same session */
     bool shared;

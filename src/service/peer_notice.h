@@ -30,6 +30,7 @@ enum peer_notice_kind {
     PEER_NOTICE_FORCE, /* an operator at the sender forces a hold that the sender does not keep; answered with ANSWER */
     PEER_NOTICE_FORCED, /* the sender keeps a hold that an operator has forced */
     PEER_NOTICE_PAGE,   /* the sender's part of the answer to LIST, WAITERS or ASK_BACK */
+    PEER_NOTICE_LOOK,   /* a client of the sender asks about a hold; answered with ANSWER */
     PEER_NOTICE_KINDS
 };
 

@@ -64,21 +64,48 @@ void peer_request_drop(struct session *session)
 /* Another member may keep a hold with a time to live by now, unless this node has its lease. */
 static bool can_say(const struct cv_service *service, const struct lock_hold *hold)
 {
-    return !hold->ttl_ms || cv_member_serves(service->member);
+    return !hold->confirming && (!hold->ttl_ms || cv_member_serves(service->member));
 }
 
-static int64_t carry_out(struct lock_hold *hold, const struct peer_request_order *order, struct cv_text admin)
+static bool is_shown(const uint64_t digest[2])
 {
-    if (!order->reason)
-        return order->renews ? command_renew(hold) : command_end(hold);
-    force_hold(hold, admin, cv_kept(order->reason));
-    return 1;
+    return digest[0] | digest[1];
 }
 
-/* A client of this node ends, renews or forces a hold that this node keeps. */
-static int64_t obey(struct session *session, struct lock_hold *hold, const struct peer_request_order *order)
+/* A hold that its client has not been told of cannot be seen yet. */
+static struct lock_hold *find(const struct cv_service *service, struct cv_text name,
+                              const struct peer_request_order *order)
 {
-    if (order->renews)
+    if (order->fence)
+        return command_find(service, name, order->fence, order->kinds);
+    const struct lock *lock = lock_find(service, CV_SUBJECT_LOCK, name);
+    struct lock_hold *hold = lock ? lock->holds : NULL;
+    while (hold && ((is_shown(order->digest) ? !hold_authorizes(hold, NULL, order->digest) : !order->looks) ||
+                    (order->looks && hold->confirming)))
+        hold = hold->next;
+    return hold;
+}
+
+static struct peer_request_result carry_out(struct lock_hold *hold, const struct peer_request_order *order,
+                                            struct cv_text admin)
+{
+    if (order->looks)
+        return (struct peer_request_result){command_left_ms(hold), hold->fence, cv_kept(hold->value)};
+    if (order->reason) {
+        force_hold(hold, admin, cv_kept(order->reason));
+        return (struct peer_request_result){.value = 1};
+    }
+    const int64_t value = order->lasts_ms ? ttl_promise_change(hold, order->lasts_ms)
+                          : order->renews ? command_renew(hold)
+                                          : command_end(hold);
+    return (struct peer_request_result){.value = value};
+}
+
+/* A client of this node ends, renews, forces or looks at a hold that this node keeps. */
+static struct peer_request_result obey(struct session *session, struct lock_hold *hold,
+                                       const struct peer_request_order *order)
+{
+    if (order->renews && !order->done)
         session_adopt(session, hold);
     return carry_out(hold, order, cv_text(session->identity));
 }
@@ -87,7 +114,9 @@ static int64_t obey(struct session *session, struct lock_hold *hold, const struc
 static bool authorizes(const struct lock_hold *hold, const struct session *session,
                        const struct peer_request_order *order)
 {
-    return order->reason ? !hold->confirming : hold_authorizes(hold, session, order->digest);
+    if (order->reason)
+        return !hold->confirming;
+    return order->looks || hold_authorizes(hold, session, order->digest);
 }
 
 /* Does a client of this node hold the name, under whichever fence? */
@@ -98,6 +127,15 @@ static bool is_held(const struct cv_service *service, struct cv_text name)
     return (lock && lock->holds) || (lead && lead->holds);
 }
 
+static void tell(struct session *session, const struct peer_request_order *order,
+                 const struct peer_request_result *result)
+{
+    if (order->done)
+        order->done(session, result);
+    else
+        peer_request_answer(session, order, result->value);
+}
+
 /* If the hold was this session's before another member came to keep it, this node shows the secret for it. */
 static void show_own_secret(const struct session *session, struct cv_text name, struct peer_request_order *order)
 {
@@ -105,7 +143,7 @@ static void show_own_secret(const struct session *session, struct cv_text name, 
     while (proof && (proof->fence != order->fence || proof->name_length != name.length ||
                      memcmp(proof->name, name.start, name.length) != 0))
         proof = proof->next;
-    if (!proof || order->digest[0] | order->digest[1])
+    if (!proof || is_shown(order->digest))
         return;
     order->digest[0] = proof->digest[0];
     order->digest[1] = proof->digest[1];
@@ -113,31 +151,42 @@ static void show_own_secret(const struct session *session, struct cv_text name, 
 
 /* ---- asking the others ---- */
 
+static void fail(struct session *session, const char *why)
+{
+    const struct peer_request_order order = session->request.order;
+    peer_request_drop(session);
+    cv_resp_error(&session->out, "%s", why);
+    cv_stream_mark(&session->stream);
+    if (order.done)
+        order.done(session, NULL);
+}
+
 /* A member was not asked, or has not answered: neither yes nor no would be true. */
 static void nobody_knows(struct session *session)
 {
-    peer_request_drop(session);
-    cv_resp_error(&session->out, "NOQUORUM a member that may know does not answer");
-    cv_stream_mark(&session->stream);
+    fail(session, "NOQUORUM a member that may know does not answer");
 }
 
-static void conclude(struct session *session, int64_t value)
+static void conclude(struct session *session, const struct peer_request_result *result)
 {
     struct peer_request_order order = session->request.order;
-    if (value < 0 && session->request.unasked)
+    const bool none = result->value < 0;
+    if (none && session->request.unasked)
         return; /* it waits until all members can be asked, perhaps in a new view */
-    if (value < 0 && order.renews && order.ttl_ms && ttl_promise_in_grace(session->service)) {
+    if (none && order.renews && order.ttl_ms && ttl_promise_in_grace(session->service)) {
         command_claim(session, name_of(&session->request), &order);
         return;
     }
-    if (value < 0 && session->request.unanswered) {
+    if (none && session->request.unanswered) {
         nobody_knows(session);
         return;
     }
-    value = value < 0 && session->request.held_anew ? HELD_ANEW : value;
+    struct peer_request_result told = *result;
+    if (none && session->request.held_anew)
+        told.value = HELD_ANEW;
     cv_share_text(order.reason);
     peer_request_drop(session);
-    peer_request_answer(session, &order, value);
+    tell(session, &order, &told);
     cv_drop_text(&order.reason);
 }
 
@@ -148,7 +197,8 @@ static void ask(struct session *session)
     struct peer_request *request = &session->request;
     const struct peer_request_order *order = &request->order;
     request->attempt++;
-    const struct peer_notice question = {.kind = order->reason   ? PEER_NOTICE_FORCE
+    const struct peer_notice question = {.kind = order->looks    ? PEER_NOTICE_LOOK
+                                                 : order->reason ? PEER_NOTICE_FORCE
                                                  : order->renews ? PEER_NOTICE_RENEW
                                                                  : PEER_NOTICE_UNLOCK,
                                          .subject = CV_SUBJECT_LOCK,
@@ -156,24 +206,25 @@ static void ask(struct session *session)
                                          .fence = order->fence,
                                          .ticket = ticket_of(request),
                                          .hold_kinds = order->kinds,
+                                         .ttl_ms = order->lasts_ms,
                                          .digest = {order->digest[0], order->digest[1]},
                                          .admin = cv_text(session->identity),
                                          .reason = cv_kept(order->reason)};
-    request->unanswered |= request->awaited != 0 && !order->renews; /* that member may have ended it */
+    request->unanswered |= request->awaited != 0 && !order->renews && !order->looks; /* it may have been ended */
     request->awaited = peer_notice_send(service, CV_NOBODY, &question);
     request->unasked = (service->host->view.members & ~cv_set_of(service->host->roster->me)) != request->awaited;
     if (!request->awaited)
-        conclude(session, -1);
+        conclude(session, &(struct peer_request_result){.value = -1});
 }
 
-/* Ends or renews the hold if it is here; asks the others if it is not. */
+/* Ends, renews or looks at the hold if it is here; asks the others if it is not. */
 static void try(struct session *session)
 {
     struct cv_service *service = session->service;
     struct peer_request *request = &session->request;
     show_own_secret(session, name_of(request), &request->order);
     struct peer_request_order order = request->order;
-    struct lock_hold *hold = command_find(service, name_of(request), order.fence, order.kinds);
+    struct lock_hold *hold = find(service, name_of(request), &order);
     const uint64_t now = service->host->calls.now();
     cv_alarm_set(service->alarms, &request->alarm,
                  now + AGAIN_US < request->until_us ? now + AGAIN_US : request->until_us);
@@ -184,10 +235,12 @@ static void try(struct session *session)
                       (unsigned long long)order.fence);
         cv_stream_mark(&session->stream);
     } else if (hold && can_say(service, hold)) {
-        const int64_t value = obey(session, hold, &order);
+        const struct peer_request_result result = obey(session, hold, &order);
+        if (result.value == TTL_PROMISE_LATER)
+            return;
         cv_share_text(order.reason);
         peer_request_drop(session);
-        peer_request_answer(session, &order, value);
+        tell(session, &order, &result);
         cv_drop_text(&order.reason);
     } else if (!hold && cv_member_serves(service->member)) {
         request->held_anew |= order.reason && is_held(service, name_of(request));
@@ -199,19 +252,22 @@ void peer_request_run(struct session *session, struct cv_text name, const struct
 {
     struct cv_service *service = session->service;
     struct peer_request *request = &session->request;
-    struct lock_hold *hold = command_find(service, name, order->fence, order->kinds);
+    struct lock_hold *hold = find(service, name, order);
     if (hold && authorizes(hold, session, order) && can_say(service, hold)) {
-        peer_request_answer(session, order, obey(session, hold, order));
-        return; /* the usual case */
+        const struct peer_request_result result = obey(session, hold, order);
+        if (result.value != TTL_PROMISE_LATER) {
+            tell(session, order, &result);
+            return; /* the usual case */
+        }
     }
+    request->order = *order;
     request->name = malloc(name.length + 1);
     if (!request->name) {
-        cv_resp_error(&session->out, OUT_OF_MEMORY);
+        fail(session, OUT_OF_MEMORY);
         return;
     }
     memcpy(request->name, name.start, name.length);
     request->name_length = name.length;
-    request->order = *order;
     cv_share_text(order->reason);
     request->number = ++service->tickets;
     request->until_us = service->host->calls.now() + service->member->peers.most_us;
@@ -221,10 +277,8 @@ void peer_request_run(struct session *session, struct cv_text name, const struct
         request->next->previous = request;
     *list = request;
     try(session);
-    if (request->name && cv_member_is_hopeless(service->member, false)) {
-        peer_request_drop(session);
-        cv_resp_error(&session->out, NO_QUORUM);
-    }
+    if (request->name && cv_member_is_hopeless(service->member, false))
+        fail(session, NO_QUORUM);
 }
 
 static struct session *session_of(struct peer_request *request)
@@ -263,8 +317,32 @@ void peer_request_hear_answer(struct cv_service *service, const struct peer_noti
     request->awaited &= ~cv_set_of(notice->from);
     if (yes)
         request->awaited = 0;
+    const struct peer_request_result result = {(int64_t)notice->result, notice->fence, notice->value};
     if (!request->awaited)
-        conclude(session_of(request), (int64_t)notice->result);
+        conclude(session_of(request), &result);
+}
+
+static void send_answer(struct cv_service *service, cv_node to, struct cv_text name, uint64_t ticket,
+                        const struct peer_request_result *result)
+{
+    peer_notice_send(service, to,
+                     &(struct peer_notice){.kind = PEER_NOTICE_ANSWER,
+                                           .subject = CV_SUBJECT_LOCK,
+                                           .name = name,
+                                           .ticket = ticket,
+                                           .result = (uint64_t)result->value,
+                                           .fence = result->fence,
+                                           .value = result->token});
+}
+
+void peer_request_lengthened(struct lock_hold *hold)
+{
+    struct cv_service *service = hold->lock->service;
+    const struct peer_request_result result = {.value = (int64_t)hold->ttl_ms};
+    if (hold->asked)
+        send_answer(service, hold->asked_by, cv_instance_name(hold->lock->instance), hold->asked, &result);
+    hold->asked = 0;
+    peer_request_resume(service);
 }
 
 static int64_t miss(const struct cv_service *service, const struct peer_notice *notice)
@@ -275,22 +353,28 @@ static int64_t miss(const struct cv_service *service, const struct peer_notice *
 /* A node that cannot say does not answer, and is asked again. */
 void peer_request_hear_question(struct cv_service *service, const struct peer_notice *notice)
 {
-    struct lock_hold *hold = command_find(service, notice->name, notice->fence, notice->hold_kinds);
     const bool forces = notice->kind == PEER_NOTICE_FORCE;
-    struct peer_request_order order = {.renews = notice->kind == PEER_NOTICE_RENEW,
+    struct peer_request_order order = {.fence = notice->fence,
                                        .digest = {notice->digest[0], notice->digest[1]},
+                                       .kinds = notice->hold_kinds,
+                                       .lasts_ms = notice->ttl_ms,
+                                       .renews = notice->kind == PEER_NOTICE_RENEW,
+                                       .looks = notice->kind == PEER_NOTICE_LOOK,
                                        .reason = forces ? cv_keep_text(notice->reason) : NULL};
+    struct lock_hold *hold = find(service, notice->name, &order);
     const bool obeys = hold && (!forces || order.reason) && authorizes(hold, NULL, &order);
     if (!cv_member_serves(service->member) || (obeys && hold->confirming) || (forces && !order.reason)) {
         cv_drop_text(&order.reason);
         return;
     }
-    const int64_t result = obeys ? carry_out(hold, &order, notice->admin) : miss(service, notice);
+    struct peer_request_result result = {.value = miss(service, notice)};
+    if (obeys)
+        result = carry_out(hold, &order, notice->admin);
     cv_drop_text(&order.reason);
-    peer_notice_send(service, notice->from,
-                     &(struct peer_notice){.kind = PEER_NOTICE_ANSWER,
-                                           .subject = CV_SUBJECT_LOCK,
-                                           .name = notice->name,
-                                           .ticket = notice->ticket,
-                                           .result = (uint64_t)result});
+    if (result.value == TTL_PROMISE_LATER) {
+        hold->asked_by = notice->from;
+        hold->asked = notice->ticket;
+        return;
+    }
+    send_answer(service, notice->from, notice->name, notice->ticket, &result);
 }

@@ -8,21 +8,33 @@
 
 #define PEER_REQUEST_LISTS 1024u
 
+struct lock_hold;
 struct session;
 
 /* The kinds of holds. A client's rights for locks and for elections are not the same. */
 enum hold_kinds { HOLD_LOCK = 1, HOLD_LEADER = 2 };
 
+/* What has become of such a command. */
+struct peer_request_result {
+    int64_t value;        /* what to tell the client; below 0: there is no such hold */
+    uint64_t fence;       /* of a hold that was looked at */
+    struct cv_text token; /* the value that it was taken with; starts at NULL: none */
+};
+
 /* The command as the client gave it. */
 struct peer_request_order {
-    uint64_t fence;
+    uint64_t fence;     /* 0: of the hold with that secret; without one, of any hold, which can be looked at */
     uint64_t digest[2]; /* of the secret; 0: none is shown */
     uint64_t kinds;     /* enum hold_kinds: what it may be about */
     uint64_t ttl_ms;    /* not 0: with a secret, RENEW claims a hold that everybody has forgotten */
     uint64_t permits;   /* of a semaphore, that is claimed */
+    uint64_t lasts_ms;  /* not 0: the time to live that a renewal gives the hold from now on */
     bool shared;
     bool renews;
     struct cv_kept_text *reason; /* FORCE: an operator's reason; NULL: it is another command */
+    bool looks;                  /* it changes nothing, and asks how long the hold lasts */
+    /* Hears the result; NULL: an error was written. Without it, the client is told as by UNLOCK and RENEW. */
+    void (*done)(struct session *session, const struct peer_request_result *result);
 };
 
 /*
@@ -50,6 +62,8 @@ struct peer_request {
 void peer_request_run(struct session *session, struct cv_text name, const struct peer_request_order *order);
 /* Tells the client what has become of it. */
 void peer_request_answer(struct session *session, const struct peer_request_order *order, int64_t value);
+/* Enough members know that a hold lasts longer: those that have asked for it are told. */
+void peer_request_lengthened(struct lock_hold *hold);
 /* Asks again, or gives up. */
 void peer_request_retry(struct cv_alarm *alarm);
 /* This node can say again what it could not, or others can be asked. */

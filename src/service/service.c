@@ -14,6 +14,7 @@
 #include "service/listing.h"
 #include "service/named_election.h"
 #include "service/position.h"
+#include "service/redis_call.h"
 #include "service/session.h"
 #include "service/ttl_promise.h"
 
@@ -149,6 +150,7 @@ static void reconsider_wait(struct session *session)
                                     cv_instance_name(instance)))
         return;
     lock_give_up(&session->wait);
+    redis_call_end(session);
     cv_stream_mark(&session->stream);
 }
 

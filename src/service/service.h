@@ -9,6 +9,7 @@
 #include "resp/resp_write.h"
 #include "service/grant_statistics.h"
 #include "service/peer_request.h"
+#include "service/redis_script.h"
 
 #define TOO_MANY_CLIENTS "ERR max number of clients reached"
 #define NO_QUORUM "NOQUORUM a majority of the group cannot be reached"
@@ -61,6 +62,8 @@ struct cv_service {
 
     struct peer_request *pending[PEER_REQUEST_LISTS]; /* those that wait, by number */
     uint64_t tickets;                                 /* given to questions so far */
+
+    struct redis_scripts scripts;
 
     struct listing *listings;
     uint64_t listing_count;

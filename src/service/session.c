@@ -17,6 +17,7 @@
 #include "service/lock_all.h"
 #include "service/observers.h"
 #include "service/places.h"
+#include "service/redis_call.h"
 #include "service/ttl_promise.h"
 
 #define ALARMS_EACH 5u /* its wait, its request, its time at the door and in a reserved place, its half command */
@@ -37,7 +38,7 @@ static struct session *session_of_chore(struct cv_chore *chore)
 /* Does a command of the session wait for something? */
 static bool is_busy(const struct session *session)
 {
-    return session->wait.lock || session->granting || session->request.name || session->all;
+    return session->wait.lock || session->granting || session->request.name || session->all || session->redis;
 }
 
 static bool may_go_on(const struct session *session)
@@ -254,6 +255,8 @@ void session_granted(struct lock_hold *hold)
                                CV_GRANT_BEGINS, hold->ttl_ms);
     if (session->all)
         lock_all_granted(session, hold);
+    else if (session->redis)
+        redis_call_granted(session);
     else if (wait->claimed)
         peer_request_answer(session, &(struct peer_request_order){.renews = true}, command_renew(hold));
     else
@@ -291,8 +294,8 @@ static void tell_loss(struct lock_hold *hold, struct cv_text reason)
     struct session *session = hold->session;
     hold->lock->service->statistics.losses++;
     hold->lost = true;
-    if (!session)
-        return;
+    if (!session || (hold->ttl_ms && hold->value && hold->lock->instance->subject == CV_SUBJECT_LOCK))
+        return; /* a client that took it by SET counts the time itself, as with Redis */
     if (lock_all_has(hold)) {
         lock_all_lost(session);
         return;
@@ -346,6 +349,7 @@ void session_refuse(struct waiter *wait, const char *why)
         return;
     }
     cv_resp_error(&wait->session->out, "%s", why);
+    redis_call_end(wait->session);
     cv_stream_mark(&wait->session->stream);
 }
 
@@ -371,7 +375,10 @@ void session_timed_out(struct waiter *wait)
         lock_all_failed(session, NULL);
         return;
     }
-    cv_resp_nil(&session->out);
+    if (session->redis)
+        redis_call_missed(session);
+    else
+        cv_resp_nil(&session->out);
     cv_stream_mark(&session->stream);
 }
 
@@ -417,6 +424,7 @@ static void let_go(struct session *session)
     cv_alarm_cancel(session->service->alarms, &session->wait.alarm);
     cv_drop_text(&session->wait.value);
     peer_request_drop(session);
+    redis_call_end(session);
     while (session->proofs) {
         struct hold_proof *proof = session->proofs;
         session->proofs = proof->next;

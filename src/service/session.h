@@ -16,6 +16,7 @@
 #define SESSION_HIGH_WATER ((size_t)256 << 10)
 
 struct listing;
+struct redis_call;
 
 /* What a session holds, though another member keeps it now. */
 struct hold_proof {
@@ -33,6 +34,7 @@ struct session {
     struct cv_resp_writer out;
     struct waiter wait;
     struct peer_request request;
+    struct redis_call *redis;   /* a command of Redis that is being answered, or NULL */
     struct lock_hold *granting; /* enough members have yet to know it */
     struct lock_hold *holds;
     struct hold_proof *proofs;

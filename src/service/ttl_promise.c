@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "service/ttl_promise.h"
 
+#include "service/commands.h"
 #include "service/lock.h"
 #include "service/service.h"
 
@@ -22,8 +23,22 @@ static bool is_known(const struct lock_hold *hold)
 static void note_aware(struct lock_hold *hold, cv_node node)
 {
     hold->aware |= cv_set_of(node);
-    if (hold->confirming && is_known(hold) && cv_member_serves(hold->lock->service->member))
+    if (!(hold->confirming || hold->wanted_ms) || !is_known(hold) || !cv_member_serves(hold->lock->service->member))
+        return;
+    if (hold->confirming) {
         lock_confirm(hold);
+        return;
+    }
+    if (!hold->forced)
+        hold->ttl_ms = hold->wanted_ms;
+    hold->wanted_ms = 0;
+    command_renew(hold);
+    peer_request_lengthened(hold);
+}
+
+static uint64_t promised_ms(const struct lock_hold *hold)
+{
+    return hold->wanted_ms ? hold->wanted_ms : hold->ttl_ms;
 }
 
 bool ttl_promise_make(struct lock_hold *hold)
@@ -32,7 +47,7 @@ bool ttl_promise_make(struct lock_hold *hold)
     struct cv_member *member = lock->service->member;
     const cv_node me = member->roster.me;
     const struct cv_promise promise = {.fence = hold->fence,
-                                       .ttl_ms = hold->ttl_ms,
+                                       .ttl_ms = promised_ms(hold),
                                        .entry = lock->sharing.entry,
                                        .generation = hold->shared ? lock->sharing.generation : 0,
                                        .permits = hold->permits,
@@ -58,9 +73,31 @@ bool ttl_promise_make(struct lock_hold *hold)
                                        .digest = {promise.digest[0], promise.digest[1]},
                                        .client = cv_kept(promise.client),
                                        .value = cv_kept(promise.value)});
-    if (cv_ttl_ceiling_covers(&member->ceiling, hold->ttl_ms))
+    if (cv_ttl_ceiling_covers(&member->ceiling, promise.ttl_ms))
         note_aware(hold, me);
     return true;
+}
+
+/* Members that do not hear of a shorter time take the longer one, if they come to keep the hold. */
+int64_t ttl_promise_change(struct lock_hold *hold, uint64_t ttl_ms)
+{
+    if (hold->forced)
+        return -1;
+    if (ttl_ms > hold->ttl_ms) {
+        if (hold->wanted_ms == ttl_ms)
+            return TTL_PROMISE_LATER;
+        hold->wanted_ms = ttl_ms;
+        if (ttl_promise_make(hold))
+            return hold->wanted_ms ? TTL_PROMISE_LATER : (int64_t)ttl_ms;
+        hold->wanted_ms = 0;
+        return -1;
+    }
+    const bool shorter = ttl_ms < hold->ttl_ms;
+    hold->wanted_ms = 0;
+    hold->ttl_ms = ttl_ms;
+    if (shorter)
+        ttl_promise_make(hold);
+    return command_renew(hold);
 }
 
 static void forget(struct lock *lock, uint64_t fence)
@@ -75,7 +112,7 @@ static void forget(struct lock *lock, uint64_t fence)
 void ttl_promise_end(const struct lock_hold *hold)
 {
     struct lock *lock = hold->lock;
-    if (!hold->ttl_ms)
+    if (!promised_ms(hold))
         return;
     forget(lock, hold->fence);
     if (cv_host_ready(lock->service->host))
@@ -98,7 +135,8 @@ static void acknowledge(struct lock *lock, struct cv_promise *promise)
     if (promise->acknowledged || !cv_ttl_ceiling_covers(&lock->service->member->ceiling, promise->ttl_ms))
         return;
     promise->acknowledged = true;
-    lock_tell(lock, promise->keeper, (struct peer_notice){.kind = PEER_NOTICE_PROMISED, .fence = promise->fence});
+    lock_tell(lock, promise->keeper,
+              (struct peer_notice){.kind = PEER_NOTICE_PROMISED, .fence = promise->fence, .ttl_ms = promise->ttl_ms});
 }
 
 void ttl_promise_hear(struct cv_service *service, const struct peer_notice *notice)
@@ -129,7 +167,7 @@ void ttl_promise_hear_known(struct cv_service *service, const struct peer_notice
 {
     const struct lock *lock = lock_find(service, notice->subject, notice->name);
     struct lock_hold *hold = lock ? lock_find_hold(lock, notice->fence) : NULL;
-    if (hold)
+    if (hold && notice->ttl_ms >= promised_ms(hold)) /* not the answer to an earlier, shorter promise */
         note_aware(hold, notice->from);
 }
 
@@ -149,7 +187,8 @@ static void look_again(struct lock *lock)
         struct lock_hold *hold = it->keeper == me ? lock_find_hold(lock, it->fence) : NULL;
         if (it->keeper != me)
             acknowledge(lock, it);
-        else if (hold && hold->confirming && cv_ttl_ceiling_covers(&lock->service->member->ceiling, hold->ttl_ms))
+        else if (hold && (hold->confirming || hold->wanted_ms) &&
+                 cv_ttl_ceiling_covers(&lock->service->member->ceiling, promised_ms(hold)))
             note_aware(hold, me);
     }
 }

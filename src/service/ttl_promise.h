@@ -14,10 +14,17 @@
 struct lock_hold;
 struct lock;
 
+enum { TTL_PROMISE_LATER = -3 }; /* enough members have yet to know it */
+
 /* Tells the others of a hold with a time to live; its client is told once enough of them know. False: no memory. */
 bool ttl_promise_make(struct lock_hold *hold);
 /* The hold may not be renewed any more, whichever member keeps it. */
 void ttl_promise_forced(const struct lock_hold *hold);
+/*
+ * The hold has that time to live from now on. How long it lasts in milliseconds; TTL_PROMISE_LATER: it is longer than
+ * before, and peer_request_lengthened() tells when enough members know it; -1: no memory.
+ */
+int64_t ttl_promise_change(struct lock_hold *hold, uint64_t ttl_ms);
 /* The hold has ended. */
 void ttl_promise_end(const struct lock_hold *hold);
 /* The promise of that fence as this view knows it, or NULL. */

@@ -74,7 +74,14 @@ bool word_is_permits(struct session *session, struct cv_text text, uint64_t *per
     return false;
 }
 
-/* Only the digest of a secret is kept and told to other members: nobody can find out the secret from it. */
+void word_digest(struct cv_text secret, uint64_t digest[2])
+{
+    const XXH128_hash_t hash = XXH3_128bits(secret.start, secret.length);
+    digest[0] = hash.low64 | 1; /* 0 is none */
+    digest[1] = hash.high64;
+}
+
+/* Only the digest of a secret is kept and told to other members. */
 bool word_is_secret(struct session *session, struct cv_text text, uint64_t digest[2])
 {
     if (text.length < 1 || text.length > SECRET_BYTES) {
@@ -82,8 +89,6 @@ bool word_is_secret(struct session *session, struct cv_text text, uint64_t diges
                       SECRET_BYTES);
         return false;
     }
-    const XXH128_hash_t hash = XXH3_128bits(text.start, text.length);
-    digest[0] = hash.low64 | 1; /* 0 is none */
-    digest[1] = hash.high64;
+    word_digest(text, digest);
     return true;
 }

@@ -12,6 +12,8 @@ bool word_is_ttl(struct session *session, struct cv_text text, uint64_t *ttl_ms)
 bool word_is_fence(struct session *session, struct cv_text text, uint64_t *fence);
 bool word_is_priority(struct session *session, struct cv_text text, int64_t *priority);
 bool word_is_permits(struct session *session, struct cv_text text, uint64_t *permits);
+/* Of a secret, as holds keep it: nobody can find out the secret from it. */
+void word_digest(struct cv_text secret, uint64_t digest[2]);
 bool word_is_secret(struct session *session, struct cv_text text, uint64_t digest[2]);
 
 #endif
