@@ -47,7 +47,9 @@ extern "C" {
     X(CONCLAVE_INTERRUPTED, -7, "interrupted")                                                                         \
     X(CONCLAVE_INVALID, -8, "an argument makes no sense")                                                              \
     X(CONCLAVE_NO_MEMORY, -9, "out of memory")                                                                         \
-    X(CONCLAVE_PROTOCOL, -10, "the server does not speak the protocol")
+    X(CONCLAVE_PROTOCOL, -10, "the server does not speak the protocol")                                                \
+    X(CONCLAVE_STALE, -11, "a higher fence has been seen")                                                             \
+    X(CONCLAVE_FILE, -12, "the file system refused; errno says why")
 
 enum conclave_errors {
 #define X(name, number, text) name = number,
@@ -196,6 +198,25 @@ CONCLAVE_API int conclave_next_event(struct conclave *session, struct conclave_e
  */
 CONCLAVE_API int conclave_fd(const struct conclave *session);
 CONCLAVE_API int conclave_next_ms(const struct conclave *session);
+
+/* ---- files that refuse a lower fence ---- */
+
+struct conclave_guarded;
+
+/*
+ * Begins to replace the file: what is written to conclave_guard_fd() takes its place at once and as a whole when
+ * conclave_guard_commit() is called, and only if nobody has done that with a higher fence. The highest fence is kept in
+ * a file beside it, PATH.fence. CONCLAVE_STALE: a higher fence has been there already. These functions need no session,
+ * and no server.
+ */
+CONCLAVE_API int conclave_guard_open(struct conclave_guarded **guarded, const char *path, uint64_t fence);
+CONCLAVE_API int conclave_guard_fd(const struct conclave_guarded *guarded);
+/* Frees it in any case. After a failure the file is as it was. */
+CONCLAVE_API int conclave_guard_commit(struct conclave_guarded *guarded);
+/* Frees it; the file stays as it was. NULL is allowed. */
+CONCLAVE_API void conclave_guard_abandon(struct conclave_guarded *guarded);
+/* The highest fence that the file was replaced with; 0: none. */
+CONCLAVE_API int conclave_guard_highest(const char *path, uint64_t *fence);
 
 #ifdef __cplusplus
 }

@@ -31,6 +31,7 @@ COMMAND(demo);
 COMMAND(doctor);
 COMMAND(elect);
 COMMAND(explore);
+COMMAND(guard);
 COMMAND(join);
 COMMAND(judge);
 COMMAND(keygen);

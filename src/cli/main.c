@@ -24,6 +24,7 @@ static const struct command commands[] = {
     COMMAND(lock, "run a command while a lock is held"),
     COMMAND(elect, "run a command while this process leads, or watch who does"),
     COMMAND(leader, "print what the leader of an election publishes"),
+    COMMAND(guard, "replace a file by a command's output, unless a higher fence was there"),
     COMMAND(keygen, "make keys for a cluster and its clients"),
     COMMAND(tunnel, "speak with a server over standard input and output"),
     COMMAND(cluster, "start nodes on this machine, to try things out"),

@@ -11,6 +11,7 @@
 
 /* Exit codes besides the command's own. For a command ended by a signal: 128 plus its number. */
 enum hold_exit {
+    HOLD_STALE = 121, /* a higher fence has been seen */
     HOLD_LOST = 122,
     HOLD_NO_SERVER = 123,
     HOLD_TIMEOUT = 124,
