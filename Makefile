@@ -4,7 +4,7 @@
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: build asan packages test-packages site run test test-quick bench bench-live bench-explore firefox verify variants stories torment fuzz scarcity format lint install clean help explore-walks
+.PHONY: build asan packages test-packages site run test test-quick bench bench-live bench-explore firefox verify variants stories torment torment-guards fuzz scarcity format lint install clean help explore-walks
 
 BUILD := build
 ASAN := build-asan
@@ -92,6 +92,9 @@ stories: build ## groups in virtual time with everything that can go wrong, ten 
 
 torment: build ## the fault campaign; TORMENT="--minutes 30" and the like are its options
 	@CONCLAVE=$(BUILD)/conclave torment/run $(TORMENT)
+
+torment-guards: build ## 10,000 holders of locks are stopped beyond their time and woken, with guards and without; a quarter of an hour
+	@CONCLAVE=$(BUILD)/conclave torment/guards $(TORMENT)
 
 fuzz: ## the fuzzers, a minute each; FUZZ="--seconds 600 letters raft" and the like are their options
 	@python3 tests/fuzz.py $(if $(FUZZ),$(FUZZ),--seconds 60)

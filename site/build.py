@@ -24,7 +24,7 @@ FENCE = re.compile(r"^\s*(```|~~~)")
 ALGORITHMS = ["elections", "mutex", "synchronizers"]
 GUIDE = ["start", "read-an-algorithm", "write-your-own"]
 GROUPS = [("To study", ["simulator", "run", "every-way", "properties", "check", "verified", "compare", "scenarios", "texts", "synchronizers"]),
-          ("To run", ["live", "lock", "clients", "membership", "operations", "what-happens-when", "split-brain", "security", "torment"])]
+          ("To run", ["live", "lock", "guards", "redis", "clients", "membership", "operations", "what-happens-when", "split-brain", "security", "torment"])]
 LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".sh": "sh", ".yml": "yaml", ".conf": "ini", ".scenario": "sh"}
 MANUAL = re.compile(r"(?<![\w`/-])((?:lib)?conclave(?:-[a-z-]+)?)\((\d)\)")
 
