@@ -26,20 +26,19 @@ static void report(const struct run_request *request, const struct sim_result *r
     free(command);
 }
 
-static int run_once(const struct run_request *request)
+static int run_once(const struct run_request *request, struct run_places *places)
 {
     struct cv_complaint complaint = {{0}};
     struct sim_result result = {0};
     struct sim_outputs outputs = {0};
     struct cv_experiment_options options = {.interrupted = &command_interrupted};
     struct cv_experiment *experiment = NULL;
-    struct run_places places = {0};
     int error = run_build(request, &result.scenario, &options, &complaint);
     if (!error)
         error = sim_outputs_open(&outputs, &request->sim, &result.scenario, &complaint);
     options.observer = outputs.observer;
     if (!error)
-        error = run_places_start(&places, request, &options, &complaint);
+        error = run_places_start(places, request, &options, &complaint);
     const double started = cv_wall_seconds();
     if (!error)
         error = cv_experiment_run(&experiment, &result.scenario, &options, &result.run, &complaint);
@@ -57,7 +56,6 @@ static int run_once(const struct run_request *request)
     }
     sim_outputs_close(&outputs);
     cv_experiment_free(experiment);
-    run_places_end(&places);
     free((void *)(uintptr_t)options.pauses);
     sim_result_free(&result);
     return code;
@@ -67,16 +65,20 @@ int command_run(int argc, char **argv)
 {
     struct run_request request;
     struct cv_complaint complaint = {{0}};
+    struct run_places places = {.ranks.connection = -1};
     int code;
+    if (run_ranks_serve(&places, &code))
+        return code;
     const int error = run_read(argc, argv, &request, &complaint);
     if (options_settled(&run_options, error, request.sim.help, &complaint, &code)) {
         if (request.place) {
             code = run_place_serve(STDIN_FILENO, STDOUT_FILENO);
         } else {
             command_catch_signals();
-            code = run_once(&request);
+            code = run_once(&request, &places);
         }
     }
+    run_places_end(&places);
     run_free(&request);
     return code;
 }

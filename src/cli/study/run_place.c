@@ -55,12 +55,27 @@ static int gather_files(struct run_places *places, const struct run_request *req
         command->file_count++;
     }
     command->files = places->files;
+    command->words = request->argv + 1;
+    command->word_count = (uint32_t)request->argc - 1;
     return 0;
+}
+
+static int use_ranks(struct run_places *places, const struct run_request *request,
+                     struct cv_experiment_options *options, struct cv_complaint *complaint)
+{
+    options->command = &places->command;
+    options->places = places->ranks.places;
+    options->place_count = places->ranks.size;
+    return gather_files(places, request, complaint);
 }
 
 int run_places_start(struct run_places *places, const struct run_request *request,
                      struct cv_experiment_options *options, struct cv_complaint *complaint)
 {
+    if (request->hosts && places->ranks.places)
+        return cv_complain(complaint, "--hosts: expected without mpirun, which says where processes run");
+    if (places->ranks.places)
+        return use_ranks(places, request, options, complaint);
     if (!request->hosts)
         return 0;
     char *text = command_read_file("--hosts", request->hosts, complaint);
@@ -69,8 +84,6 @@ int run_places_start(struct run_places *places, const struct run_request *reques
         error =
             cv_hosts_start(&places->hosts, request->hosts, text, request->ssh ? request->ssh : CV_USUAL_SSH, complaint);
     free(text);
-    places->command.words = request->argv + 1;
-    places->command.word_count = (uint32_t)request->argc - 1;
     options->command = &places->command;
     options->places = places->hosts.places;
     options->place_count = places->hosts.count;
@@ -80,6 +93,7 @@ int run_places_start(struct run_places *places, const struct run_request *reques
 void run_places_end(struct run_places *places)
 {
     cv_hosts_end(&places->hosts);
+    cv_ranks_leave(&places->ranks);
     free(places->plugins[0]);
     free(places->plugins[1]);
 }
@@ -157,4 +171,19 @@ int run_place_serve(int in, int out)
     dup2(nothing, STDIN_FILENO);
     dup2(STDERR_FILENO, STDOUT_FILENO);
     return cv_place_serve(from, to, &builder);
+}
+
+bool run_ranks_serve(struct run_places *places, int *code)
+{
+    struct cv_complaint complaint = {{0}};
+    if (!cv_ranks_find(&places->ranks))
+        return false;
+    const int error = cv_ranks_join(&places->ranks, &complaint);
+    if (!error && places->ranks.connection < 0)
+        return false;
+    *code =
+        error ? command_fail(error, &complaint) : run_place_serve(places->ranks.connection, places->ranks.connection);
+    if (error)
+        cv_ranks_leave(&places->ranks);
+    return true;
 }

@@ -6,9 +6,11 @@
 #include "cli/study/run_options.h"
 #include "run/hosts.h"
 #include "run/place.h"
+#include "run/ranks.h"
 
 /* The machines of a run, and the command line that they get. */
 struct run_places {
+    struct cv_ranks ranks; /* under mpirun */
     struct cv_hosts hosts;
     struct cv_place_command command;
     struct cv_place_file files[CV_MOST_PLAN_FILES + 2];
@@ -17,6 +19,12 @@ struct run_places {
 
 /* `conclave run --place`: serves an experiment elsewhere, over these files. Returns the exit code. */
 int run_place_serve(int in, int out);
+
+/*
+ * Under mpirun, meets the other ranks. Returns true, with an exit code, if this process has served the experiment of
+ * another, or if that failed.
+ */
+bool run_ranks_serve(struct run_places *places, int *code);
 
 /* Starts conclave on all hosts, if --hosts names any. 0 or an error and a complaint; end it in any case. */
 int run_places_start(struct run_places *places, const struct run_request *request,

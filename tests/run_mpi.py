@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""mpirun conclave run: the ranks are the places where processes run; one report, printed once. Exit code 77, which Meson
+calls skipped, if there is no mpirun."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
+CONCLAVE = os.environ.get("CONCLAVE", str(SOURCE / "build" / "conclave"))
+PATIENCE = float(os.environ.get("CONCLAVE_TEST_PATIENCE", "60"))
+MPIRUN = os.environ.get("MPIRUN", "mpirun")
+SKIPPED = 77
+MARK = f"run-mpi-{os.getpid()}"
+ENVIRONMENT = {**os.environ, "CONCLAVE_TEST_MARK": MARK, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+
+failures = []
+
+
+def expect(what, truth, shown=""):
+    if not truth:
+        failures.append(what)
+        print(f"FAILED: {what}\n{shown}")
+
+
+def ours():
+    """The processes of this test's runs that still live."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            state = (path / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            if MARK.encode() in (path / "environ").read_bytes() and state not in "ZX":
+                found.append((int(path.name), (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")))
+        except OSError:
+            pass
+    return found
+
+
+def wait_until(what, truth):
+    deadline = time.monotonic() + PATIENCE
+    while not truth():
+        if time.monotonic() > deadline:
+            expect(what, False, ours())
+            return
+        time.sleep(0.05)
+
+
+def start(ranks, *words):
+    return subprocess.Popen([MPIRUN, "-n", str(ranks), CONCLAVE, "run", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=ENVIRONMENT, stdin=subprocess.DEVNULL)
+
+
+def run(ranks, *words):
+    process = start(ranks, *words)
+    out, err = process.communicate(timeout=PATIENCE * 4)
+    return process.returncode, out, err
+
+
+def main():
+    if not shutil.which(MPIRUN):
+        print(f"skipped: no {MPIRUN}")
+        return SKIPPED
+    code, out, err = run(3, "chang-roberts", "-n", "7", "--json")
+    told = json.loads(out) if code == 0 else {}
+    expect("three ranks, one report", code == 0 and told["leader"] == 7 and told["messages"]["total"] == 20, (out, err))
+    code, out, err = run(2, "central", "-n", "4", "--entries", "2", "--hold", "10", "--crash", "4@50", "--detect", "10")
+    expect("views", code == 0 and out.count("\nverdict") == 1 and "held" in out, (out, err))
+    code, out, err = run(2, "bully", "-n", "x")
+    ours_of = [line for line in err.splitlines() if line.startswith("conclave: ")]
+    expect("bad input is told once", code == 2 and not out and len(ours_of) == 1 and "--nodes x" in ours_of[0], (code, out, err))
+    code, out, err = run(1, "peterson", "-n", "4", "--json")
+    expect("one rank", code == 0 and json.loads(out)["leader"] == 4, (out, err))
+    process = start(2, "central", "-n", "3", "--request", "2@500000", "--until", "600000")
+    wait_until("three nodes", lambda: sum("conclave run" in words for _, words in ours()) >= 3 + 3 + 1 or process.poll() is not None)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=PATIENCE)
+    wait_until("nothing outlives mpirun", lambda: not ours())
+    for pid, _ in ours():
+        os.kill(pid, signal.SIGKILL)
+    print("FAILED" if failures else "ok")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
