@@ -125,7 +125,9 @@ type LockOptions struct {
 	TTL    time.Duration // the servers promise it for that long, and it is renewed in the background; 0: 10 s
 	NoTTL  bool          // it ends with its connection
 	Shared bool          // together with others that share
-	OnLost func(*Hold)   // as soon as it is lost
+	// Permits, if above 0: one of up to so many that hold it together.
+	Permits int
+	OnLost  func(*Hold) // as soon as it is lost
 	// OnAskedBack is called when somebody else asks for it, with their name.
 	OnAskedBack func(*Hold, string)
 }
@@ -136,13 +138,16 @@ func (c *Client) Lock(ctx context.Context, name string, options LockOptions) (*H
 	if options.Shared {
 		w.kind = []string{"SHARED"}
 	}
+	if options.Permits > 0 {
+		w.kind = []string{"PERMITS", strconv.Itoa(options.Permits)}
+	}
 	w.words = append(w.words, w.kind...)
 	return c.acquire(ctx, w)
 }
 
 // Candidate says how leadership is asked for.
 type Candidate struct {
-	LockOptions        // but Shared
+	LockOptions        // but Shared and Permits
 	Priority    uint32 // the highest of the candidates is preferred
 	Value       string // what all members tell about this leader, an address for example
 }

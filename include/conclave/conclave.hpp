@@ -48,13 +48,19 @@ public:
     explicit lost(const char *why) : error(CONCLAVE_LOST, why) {}
 };
 
+inline conclave_options usual_servers() {
+    conclave_options servers{};
+    servers.timeout_ms = 2000;
+    return servers;
+}
+
 struct options {
     std::optional<std::chrono::milliseconds> wait{}; /* no longer than that; 0: do not wait */
     std::chrono::milliseconds ttl{CONCLAVE_TTL_MS};
     bool shared = false;             /* of locks */
     std::uint32_t priority = 0;      /* of candidates */
     std::function<void()> on_lost{}; /* as soon as it is lost, in the hold's thread */
-    conclave_options servers{nullptr, 2000, nullptr, nullptr, nullptr, nullptr}; /* and how to prove who this is */
+    conclave_options servers = usual_servers(); /* and how to prove who this is */
 };
 
 /* Held from its construction to its destruction. */
@@ -135,10 +141,18 @@ private:
         const auto ttl_ms = static_cast<std::uint64_t>(of.wanted.ttl.count());
         const bool try_once = of.wanted.wait && wait_ms == 0;
         if (of.leads) {
-            const conclave_candidate candidate{wait_ms, of.wanted.priority, try_once, ttl_ms, false};
+            conclave_candidate candidate{};
+            candidate.wait_ms = wait_ms;
+            candidate.priority = of.wanted.priority;
+            candidate.try_once = try_once;
+            candidate.ttl_ms = ttl_ms;
             return conclave_campaign(of.session, of.name.c_str(), &candidate, &of.fence);
         }
-        const conclave_want want{wait_ms, ttl_ms, try_once, of.wanted.shared, false, 0};
+        conclave_want want{};
+        want.wait_ms = wait_ms;
+        want.ttl_ms = ttl_ms;
+        want.try_once = try_once;
+        want.shared = of.wanted.shared;
         return conclave_lock(of.session, of.name.c_str(), &want, &of.fence);
     }
 

@@ -116,6 +116,11 @@ static uint64_t number(const json_t *step, const char *key, uint64_t otherwise)
     return json_is_integer(value) ? (uint64_t)json_integer_value(value) : otherwise;
 }
 
+static const char *text(const json_t *step, const char *key)
+{
+    return json_string_value(json_object_get(step, key));
+}
+
 static int acquire(struct worker *worker, json_t *step)
 {
     const char *name = json_string_value(json_object_get(step, "name"));
@@ -296,14 +301,16 @@ static void follow(json_t *step)
         const json_t *given = json_object_get(step, "options");
         json_decref(opened);
         opened = json_incref(step);
-        options = (struct conclave_options){json_string_value(json_object_get(given, "servers")),
-                                            (int)json_integer_value(json_object_get(given, "timeout")),
-                                            json_string_value(json_object_get(given, "key")),
-                                            json_string_value(json_object_get(given, "tls_ca")),
-                                            json_string_value(json_object_get(given, "tls_certificate")),
-                                            json_string_value(json_object_get(given, "tls_private_key")),
-                                            json_string_value(json_object_get(given, "client"))};
-        answer(step, 0, NULL, json_pack("{s:[s, s]}", "cannot", "value", "askback"));
+        options = (struct conclave_options){
+            .servers = text(given, "servers"),
+            .timeout_ms = (int)number(given, "timeout", 0),
+            .key = text(given, "key"),
+            .tls_ca = text(given, "tls_ca"),
+            .tls_certificate = text(given, "tls_certificate"),
+            .tls_private_key = text(given, "tls_private_key"),
+            .client = text(given, "client"),
+        };
+        answer(step, 0, NULL, json_pack("{s:[s, s, s]}", "cannot", "value", "askback", "permits"));
     } else if (is(step, "close")) {
         close_all(step);
     } else if (is(step, "cancel")) {

@@ -28,6 +28,7 @@ type step struct {
 	Wait     *int
 	TTL      *int
 	Shared   bool
+	Permits  int
 	Priority uint32
 	Value    string
 }
@@ -64,7 +65,7 @@ func tell(what map[string]any) {
 }
 
 func options(s step) conclave.LockOptions {
-	o := conclave.LockOptions{Shared: s.Shared, OnLost: func(*conclave.Hold) { tell(map[string]any{"event": "lost", "hold": s.Hold}) },
+	o := conclave.LockOptions{Shared: s.Shared, Permits: s.Permits, OnLost: func(*conclave.Hold) { tell(map[string]any{"event": "lost", "hold": s.Hold}) },
 		OnAskedBack: func(_ *conclave.Hold, asker string) {
 			tell(map[string]any{"event": "askback", "hold": s.Hold, "asker": asker})
 		}}

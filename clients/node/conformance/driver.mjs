@@ -26,10 +26,11 @@ const verbs = {
   },
   async lock(step) {
     waits[step.hold] = new AbortController();
-    const { wait: waitMs, ttl: ttlMs, shared, priority, value } = step;
+    const { wait: waitMs, ttl: ttlMs, shared, permits, priority, value } = step;
     const onLost = () => tell({ event: "lost", hold: step.hold });
     const onAskback = (_, asker) => tell({ event: "askback", hold: step.hold, asker });
-    const options = { waitMs, ttlMs, shared, priority, value, onLost, onAskback, signal: waits[step.hold].signal };
+    const options = { waitMs, ttlMs, shared, permits, priority, value, onLost, onAskback };
+    options.signal = waits[step.hold].signal;
     holds[step.hold] = await client[step.do](step.name, options);
     return { fence: holds[step.hold].fence };
   },

@@ -34,7 +34,7 @@ export class Client {
   // ---- locks and leadership ----
 
   async lock(name, options = {}) {
-    const kind = options.shared ? ["SHARED"] : [];
+    const kind = options.shared ? ["SHARED"] : options.permits === undefined ? [] : ["PERMITS", options.permits];
     return this.#acquire({ ...checked(name, options), words: ["LOCK", name, ...kind], kind, ending: "UNLOCK" });
   }
 

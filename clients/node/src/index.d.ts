@@ -31,6 +31,8 @@ export interface HoldOptions {
 export interface LockOptions extends HoldOptions {
   /** Together with others that share. */
   shared?: boolean;
+  /** One of up to so many. */
+  permits?: number;
 }
 
 export interface CampaignOptions extends HoldOptions {

@@ -71,12 +71,12 @@ class Client:
 
     # ---- locks and leadership ----
 
-    def lock(self, name, *, wait=None, ttl=10.0, shared=False, on_lost=None, on_askback=None):
+    def lock(self, name, *, wait=None, ttl=10.0, shared=False, permits=None, on_lost=None, on_askback=None):
         """`async with` it, or await it. `wait`: seconds, 0 tries once, None waits for as long as it takes; then
         WaitTimeout. `ttl`: the servers promise it for so many seconds, renewed in the background; 0: it lasts as long
-        as its connection. `on_lost` is called with the hold; `on_askback` with the hold and the name of whoever asks
+        as its connection. `shared`: together with others that share; `permits`: one of up to so many. `on_lost` is called with the hold; `on_askback` with the hold and the name of whoever asks
         for it, or None."""
-        kind = ["SHARED"] if shared else []
+        kind = ["SHARED"] if shared else ["PERMITS", int(permits)] if permits is not None else []
         want = Want(["LOCK", text(name), *kind], "UNLOCK", kind, name, wait, ttl)
         return Acquisition(self, want.calling(on_lost, on_askback))
 

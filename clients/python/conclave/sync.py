@@ -64,7 +64,7 @@ class Client:
 
     def lock(self, name, **options):
         """Waits for it; give it back by `with`, or by release(). The options are those of conclave.aio.Client.lock(): `wait`,
-        `ttl`, `shared`, `on_lost`, `on_askback`. The client's thread calls these two."""
+        `ttl`, `shared`, `permits`, `on_lost`, `on_askback`. The client's thread calls these two."""
         return self._hold(self._client.lock, name, options)
 
     def campaign(self, name, **options):

@@ -27,7 +27,7 @@ def settings(step):
 
 def options(step):
     """The arguments of lock() and campaign() that a step has."""
-    given = {key: step[key] for key in ("shared", "priority", "value") if key in step}
+    given = {key: step[key] for key in ("shared", "permits", "priority", "value") if key in step}
     for key in ("wait", "ttl"):
         if key in step:
             given[key] = step[key] / 1000

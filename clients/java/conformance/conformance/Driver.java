@@ -47,6 +47,8 @@ public final class Driver {
             want.ttl(Duration.ofMillis(ttl));
         if (Boolean.TRUE.equals(step.get("shared")))
             want.shared();
+        if (step.get("permits") instanceof Long permits)
+            want.permits(permits.intValue());
         if (step.get("priority") instanceof Long priority)
             want.priority(priority.intValue());
         if (step.get("value") instanceof String value)

@@ -15,6 +15,7 @@ public final class Want {
     long waitMs = -1;
     long ttlMs = 10_000;
     boolean shared;
+    int permits;
     int priority;
     String value;
     Consumer<Hold> onLost = hold -> {};
@@ -35,6 +36,12 @@ public final class Want {
     /** Together with others that share. */
     public Want shared() {
         shared = true;
+        return this;
+    }
+
+    /** One of up to so many that hold it together. */
+    public Want permits(int count) {
+        permits = count;
         return this;
     }
 
@@ -77,7 +84,9 @@ public final class Want {
             words.add("LEADER");
         if (leads && value != null)
             words.addAll(List.of("VALUE", value));
-        if (!leads && shared)
+        if (!leads && permits > 0)
+            words.addAll(List.of("PERMITS", permits));
+        else if (!leads && shared)
             words.add("SHARED");
         return words;
     }
@@ -86,10 +95,8 @@ public final class Want {
         List<Object> words = new ArrayList<>(List.of(leads ? "CAMPAIGN" : "LOCK", name, "DEADLINE"));
         if (leads && priority > 0)
             words.addAll(List.of("PRIORITY", priority));
-        if (leads && value != null)
-            words.addAll(List.of("VALUE", value));
-        if (!leads && shared)
-            words.add("SHARED");
+        List<Object> kind = kind(leads);
+        words.addAll(leads ? kind.subList(1, kind.size()) : kind); // CAMPAIGN says already that it is for a leader
         if (ttlMs > 0)
             words.addAll(List.of("TTL", ttlMs, "SECRET", secret));
         if (leftMs >= 0)
