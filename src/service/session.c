@@ -160,8 +160,11 @@ static void write_out(struct session *session)
 {
     struct cv_stream *stream = &session->stream;
     struct cv_resp_writer *out = &session->out;
-    if (!listing_is_begun(session) && out->length)
-        cv_resp_sent(out, cv_stream_write(stream, out->bytes, out->length));
+    if (!listing_is_begun(session) && out->length) {
+        const size_t sent = cv_stream_write(stream, out->bytes, out->length);
+        cv_resp_sent(out, sent);
+        session->untold = sent ? NULL : session->untold;
+    }
     if (!listing_is_ready(session) || (out->length && !listing_is_begun(session)))
         return;
     listing_send(session);
@@ -247,6 +250,7 @@ void session_granted(struct lock_hold *hold)
     struct session *session = hold->session;
     const struct waiter *wait = &session->wait;
     session->granting = NULL;
+    session->untold = hold;
     cv_alarm_cancel(session->service->alarms, &session->wait.alarm);
     hold->ends_here = true;
     tell_watcher(hold, HOLD_GRANTED);
@@ -335,6 +339,8 @@ void session_drop_hold(struct lock_hold *hold)
         return;
     if (hold->session->granting == hold)
         hold->session->granting = NULL;
+    if (hold->session->untold == hold)
+        hold->session->untold = NULL;
     *(hold->less ? &hold->less->more : &hold->session->holds) = hold->more;
     if (hold->more)
         hold->more->less = hold->less;
@@ -405,7 +411,9 @@ static void let_go_some(struct session *session)
     const uint64_t now = session->service->host->calls.now();
     for (uint32_t left = HOLDS_EACH_TIME; session->holds && left; left--) {
         struct lock_hold *hold = session->holds;
-        if (hold->ttl_ms && !hold->confirming) {
+        if (hold == session->untold) {
+            lock_end(hold); /* its client went at the moment it was granted, and never knew */
+        } else if (hold->ttl_ms && !hold->confirming) {
             orphan(hold);
         } else if (hold->promised_us > now) {
             orphan(hold);

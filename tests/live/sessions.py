@@ -4,13 +4,14 @@
 
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 # pylint: disable=wrong-import-position
-from harness import CONCLAVE, PATIENCE, Client, Cluster, Gone, main
+from harness import CONCLAVE, PATIENCE, Client, Cluster, Gone, Node, main
 
 VANISHED_S = 15  # what docs/what-happens-when.md promises
 
@@ -137,7 +138,34 @@ def vanished_machines():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-TESTS = [resp2_is_told, crowds_leave, vanished_machines]
+# ---- going at the moment of a grant ----
+
+
+def gone_when_granted():
+    """A client that goes in the same moment in which it is granted a lock never knows of it: the lock is free, whatever its
+    time to live. The node stands still meanwhile, so that it sees both at once; in which order is up to the kernel."""
+    with Node() as node:
+        for attempt in range(6):
+            name = f"gone {attempt}"
+            people = [node.client(), node.client()]
+            holder, waiter = people if attempt % 2 else people[::-1]
+            fence = holder.ask("LOCK", name)
+            waiter.say("LOCK", name, "TTL", 600000, "SECRET", "s")
+            looker = node.client()
+            while not looker.ask("WAITERS", name):
+                time.sleep(0.01)
+            node.process.send_signal(signal.SIGSTOP)
+            holder.say("UNLOCK", name, fence)
+            waiter.socket.shutdown(socket.SHUT_WR)
+            node.process.send_signal(signal.SIGCONT)
+            assert holder.hear() == 1
+            told = waiter.file.read()  # if it was told it would know, and could give it back
+            assert told or looker.ask("LOCK", name, "WAIT", int(PATIENCE * 1000)), (attempt, told)
+            for client in (*people, looker):
+                client.close()
+
+
+TESTS = [resp2_is_told, gone_when_granted, crowds_leave, vanished_machines]
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--inside-vanished"]:
