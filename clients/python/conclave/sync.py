@@ -160,7 +160,7 @@ class Observation:
     def __next__(self):
         try:
             return self.next()
-        except Invalid:  # the client is closed
+        except (Invalid, StopAsyncIteration):  # the client is closed
             raise StopIteration from None
 
     def next(self, timeout=None):

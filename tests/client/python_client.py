@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the client for Python does that no neutral script can say: threads, signals, fork, cancelled tasks."""
+
+import asyncio
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "live"), str(HERE.parent / "support"), str(HERE.parent.parent / "clients" / "python")]
+import conclave  # pylint: disable=wrong-import-position
+from harness import PATIENCE, Node, main  # pylint: disable=wrong-import-position
+
+NODE = Node()
+
+
+class Stopped:
+    """The server hangs."""
+
+    def __enter__(self):
+        NODE.process.send_signal(signal.SIGSTOP)
+
+    def __exit__(self, *_):
+        NODE.process.send_signal(signal.SIGCONT)
+
+
+def expect_free(name):
+    """Nobody holds it, nor will it go to somebody who has gone."""
+    with conclave.Client(NODE.address()) as client, client.lock(name, wait=3):
+        pass
+
+
+def threads_share_a_client():
+    inside, most, count = 0, 0, 0
+    with conclave.Client(NODE.address()) as client:
+        def work():
+            nonlocal inside, most, count
+            for _ in range(20):
+                with client.lock("threads") as lock:
+                    inside += 1
+                    most = max(most, inside)
+                    count += lock.held
+                    inside -= 1
+        threads = [threading.Thread(target=work) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert (most, count) == (1, 120), (most, count)
+
+
+def a_loss_is_told():
+    told = []
+    with conclave.Client(NODE.address(), timeout=0.2) as client:
+        lock = client.lock("loss", ttl=1, on_lost=told.append)
+        other = client.lock("loss too", ttl=1, on_lost=lambda _: 1 / 0)  # its own failure is nobody else's
+        client._loop.set_exception_handler(lambda *_: None)
+        with Stopped():
+            end = time.monotonic() + PATIENCE
+            while (lock.held or not told) and time.monotonic() < end:
+                time.sleep(0.01)
+            assert told == [lock] and not lock.held and not other.held
+            try:
+                with lock:
+                    pass
+                raise AssertionError("nothing is raised")
+            except conclave.LockLost:
+                pass
+
+
+def the_body_is_cancelled():
+    async def work():
+        async with conclave.aio.Client(NODE.address(), timeout=0.2) as client:
+            reached = []
+            try:
+                async with client.lock("outer", ttl=60), client.lock("body", ttl=1):
+                    reached.append("inside")
+                    with Stopped():
+                        await asyncio.sleep(PATIENCE)
+                    reached.append("after")
+            except conclave.LockLost as loss:
+                reached.append(str(loss).split(",", maxsplit=1)[0])
+            assert reached == ["inside", "body"], reached
+            await asyncio.sleep(0.01)  # nothing of the cancellation is left
+            task = asyncio.ensure_future(client.lock("outer", wait=30).__aenter__())
+            await (await task).release()
+
+    asyncio.run(work())
+
+
+def an_interrupted_wait_leaves_nothing():
+    program = f"""
+import conclave, sys
+client = conclave.Client({NODE.address()!r})
+print("waiting", flush=True)
+try:
+    client.lock("interrupted")
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    sys.stdin.read()
+"""
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parent.parent / "clients" / "python")}
+    with conclave.Client(NODE.address()) as client:
+        with client.lock("interrupted"):
+            process = subprocess.Popen([sys.executable, "-c", program], env=environment, text=True, stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE)
+            assert process.stdout.readline() == "waiting\n"
+            while not client.execute("WAITERS", "interrupted"):
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            assert process.stdout.readline() == "interrupted\n"
+        expect_free("interrupted")
+        process.communicate("")
+
+
+def a_child_holds_nothing():
+    with conclave.Client(NODE.address()) as client:
+        lock = client.lock("fork")
+        child = os.fork()
+        if not child:
+            code = 0 if not lock.held else 1
+            try:
+                client.leader("fork")
+                code |= 2
+            except conclave.Invalid:
+                pass
+            client.close()
+            os._exit(code)
+        _, status = os.waitpid(child, 0)
+        assert status == 0, status
+        lock.check()
+        lock.release()
+
+
+def a_program_that_ends_gives_back():
+    program = f"import conclave; conclave.Client({NODE.address()!r}).lock('end')"
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parent.parent / "clients" / "python")}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True,
+                          timeout=PATIENCE)
+    assert not done.stderr, done.stderr
+    expect_free("end")
+
+
+def wrong_arguments():
+    for make in (lambda: conclave.Client("host:99999"), lambda: conclave.Client([]), lambda: conclave.Client("tls:///path"),
+                 lambda: conclave.Client(key="/nonexistent"), lambda: conclave.Client(tls_ca="ca.pem")):
+        try:
+            make()
+            raise AssertionError("accepted")
+        except conclave.Invalid as error:
+            assert "\n" not in str(error) and str(error), error
+    with conclave.Client("127.0.0.1:1") as client:
+        try:
+            client.lock("x")
+            raise AssertionError("accepted")
+        except conclave.NoServer as error:
+            assert "127.0.0.1:1" in str(error), error
+
+
+if __name__ == "__main__":
+    with NODE:
+        RESULT = main([threads_share_a_client, a_loss_is_told, the_body_is_cancelled, an_interrupted_wait_leaves_nothing,
+                       a_child_holds_nothing, a_program_that_ends_gives_back, wrong_arguments])
+    sys.exit(RESULT)
