@@ -6,15 +6,14 @@
 
 #define AGAIN_MS 1000u /* a client is told no more often, however many others ask */
 
-static void remind(const struct lock_hold *hold, struct cv_text client)
+void ask_back_tell(struct session *session, struct cv_text name, uint64_t fence, struct cv_text client)
 {
-    struct session *session = hold->session;
-    if (!session || session->out.protocol < 3 || session->stream.closing)
+    if (session->out.protocol < 3 || session->stream.closing)
         return;
     cv_resp_push(&session->out, 4);
     cv_resp_word(&session->out, "askback");
-    cv_resp_bulk(&session->out, cv_instance_name(hold->lock->instance));
-    cv_resp_integer(&session->out, (int64_t)hold->fence);
+    cv_resp_bulk(&session->out, name);
+    cv_resp_integer(&session->out, (int64_t)fence);
     if (client.start)
         cv_resp_bulk(&session->out, client);
     else
@@ -35,7 +34,8 @@ static uint64_t ask_holders(const struct lock *lock, struct cv_text client)
         else if (now_ms - hold->reminded_ms < AGAIN_MS)
             continue;
         hold->reminded_ms = now_ms;
-        remind(hold, client);
+        if (hold->session)
+            ask_back_tell(hold->session, cv_instance_name(lock->instance), hold->fence, client);
     }
     return asked;
 }

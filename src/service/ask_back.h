@@ -5,6 +5,9 @@
 
 #include "service/lock.h"
 
+/* Tells a session that somebody asks for what it holds. One that speaks RESP2 cannot be told. */
+void ask_back_tell(struct session *session, struct cv_text name, uint64_t fence, struct cv_text client);
+
 /*
  * Asks the clients of this node that hold the name: `kinds` says as what (enum hold_kinds), `client` who asks, if that
  * is known. Returns how many hold it here.

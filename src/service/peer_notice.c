@@ -32,7 +32,8 @@ enum {
     TTL = 1u << 12,
     DIGEST = 1u << 13 | 1u << 14,
     CURSOR = 1u << 15,
-    PERMITS = 1u << 16
+    PERMITS = 1u << 16,
+    ASKED_BACK = 1u << 17
 };
 
 /* In the order of the bits above, which is their order in the body: 8 bytes each, little-endian. */
@@ -57,6 +58,7 @@ static const struct {
     {offsetof(struct peer_notice, digest) + sizeof(uint64_t), UINT64_MAX},
     {offsetof(struct peer_notice, cursor), INT64_MAX},
     {offsetof(struct peer_notice, permits), MOST_PERMITS},
+    {offsetof(struct peer_notice, asked_back), 1},
 };
 
 _Static_assert(sizeof fields / sizeof *fields == PEER_NOTICE_NUMBERS, "as many as there are bits above");
@@ -103,7 +105,7 @@ static const struct {
     [PEER_NOTICE_UNLOCK] = {LOCK | LEADER, FENCE | TICKET | HOLD_KINDS | DIGEST, 0, true, peer_request_hear_question},
     [PEER_NOTICE_RENEW] = {LOCK, FENCE | TICKET | HOLD_KINDS | TTL | DIGEST, 0, true, peer_request_hear_question},
     [PEER_NOTICE_LOOK] = {LOCK, FENCE | TICKET | HOLD_KINDS | DIGEST, 0, true, peer_request_hear_question},
-    [PEER_NOTICE_ANSWER] = {LOCK, FENCE | TICKET | RESULT, VALUE, true, peer_request_hear_answer},
+    [PEER_NOTICE_ANSWER] = {LOCK, FENCE | TICKET | RESULT | ASKED_BACK, VALUE, true, peer_request_hear_answer},
     [PEER_NOTICE_STANDS] = {ELECTION, ATTRIBUTE, 0, false, named_election_hear},
     [PEER_NOTICE_TRY] = {LOCK | LEADER, TICKET | SHARED, 0, false, try_lock_hear_question},
     [PEER_NOTICE_BUSY] = {LOCK | LEADER, TICKET, 0, false, try_lock_hear_answer},

@@ -35,7 +35,7 @@ enum peer_notice_kind {
 };
 
 #define MOST_PERMITS 1000000u                     /* of a semaphore */
-#define PEER_NOTICE_NUMBERS 17u                   /* that a notice can carry */
+#define PEER_NOTICE_NUMBERS 18u                   /* that a notice can carry */
 #define PEER_NOTICE_TEXTS 5u                      /* that a notice can carry */
 #define PEER_NOTICE_PAGE_BYTES ((size_t)32 << 10) /* of the longest text: a page of an answer */
 
@@ -69,6 +69,7 @@ struct peer_notice {
     uint64_t digest[2];    /* of a secret; 0: none is shown */
     uint64_t cursor;       /* where the page begins that is asked for, or the one after this; 0: this was the last */
     uint64_t permits;      /* of a semaphore; 0: the name is none */
+    uint64_t asked_back;   /* 1: somebody asks for the hold that was renewed */
     struct cv_text client; /* the name that a client has given itself */
     struct cv_text value;  /* that a leader publishes */
     struct cv_text page;   /* items: service/listed.h */

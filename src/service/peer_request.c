@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "live/net/stream.h"
+#include "service/ask_back.h"
 #include "service/commands.h"
 #include "service/force.h"
 #include "service/session.h"
@@ -90,15 +91,17 @@ static struct peer_request_result carry_out(struct lock_hold *hold, const struct
                                             struct cv_text admin)
 {
     if (order->looks)
-        return (struct peer_request_result){command_left_ms(hold), hold->fence, cv_kept(hold->value)};
+        return (struct peer_request_result){
+            .value = command_left_ms(hold), .fence = hold->fence, .token = cv_kept(hold->value)};
     if (order->reason) {
         force_hold(hold, admin, cv_kept(order->reason));
         return (struct peer_request_result){.value = 1};
     }
+    const bool asked_back = order->renews && hold->asked_back_ms;
     const int64_t value = order->lasts_ms ? ttl_promise_change(hold, order->lasts_ms)
                           : order->renews ? command_renew(hold)
                                           : command_end(hold);
-    return (struct peer_request_result){.value = value};
+    return (struct peer_request_result){.value = value, .asked_back = asked_back};
 }
 
 /* A client of this node ends, renews, forces or looks at a hold that this node keeps. */
@@ -313,11 +316,14 @@ void peer_request_hear_answer(struct cv_service *service, const struct peer_noti
         request = request->next;
     if (!request || (!yes && (ticket_of(request) != notice->ticket || !cv_set_has(request->awaited, notice->from))))
         return;
+    if (notice->asked_back && yes) /* this node's client renews what another member keeps, so this node tells it */
+        ask_back_tell(session_of(request), name_of(request), request->order.fence, (struct cv_text){NULL, 0});
     request->held_anew |= (int64_t)notice->result == HELD_ANEW;
     request->awaited &= ~cv_set_of(notice->from);
     if (yes)
         request->awaited = 0;
-    const struct peer_request_result result = {(int64_t)notice->result, notice->fence, notice->value};
+    const struct peer_request_result result = {
+        .value = (int64_t)notice->result, .fence = notice->fence, .token = notice->value};
     if (!request->awaited)
         conclude(session_of(request), &result);
 }
@@ -332,6 +338,7 @@ static void send_answer(struct cv_service *service, cv_node to, struct cv_text n
                                            .ticket = ticket,
                                            .result = (uint64_t)result->value,
                                            .fence = result->fence,
+                                           .asked_back = result->asked_back,
                                            .value = result->token});
 }
 

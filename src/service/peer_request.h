@@ -18,6 +18,7 @@ enum hold_kinds { HOLD_LOCK = 1, HOLD_LEADER = 2 };
 struct peer_request_result {
     int64_t value;        /* what to tell the client; below 0: there is no such hold */
     uint64_t fence;       /* of a hold that was looked at */
+    bool asked_back;      /* somebody asks for a hold that was renewed */
     struct cv_text token; /* the value that it was taken with; starts at NULL: none */
 };
 

@@ -94,7 +94,11 @@ export const nodePage = {
       await row(page, "build").waitFor();
       node.lock("build", "--", "sleep", "1000");
       node.lock(NASTY, "--", "sleep", "1000");
-      await until(page, "#names", /build[\s\S]*1\/\d+ · ttl 10 s[\s\S]*1\/\d+ · ttl 10 s, for \d/);
+      await until(
+        page,
+        "#names",
+        /build[\s\S]*@\S+:sleep \(1\/\d+\) · ttl 10 s[\s\S]*@\S+:sleep \(1\/\d+\) · ttl 10 s, for \d/,
+      );
       await row(page, NASTY).waitFor();
       assert.equal(await page.locator("#names img, #recent img").count(), 0);
       assert.match(await page.title(), /^node 1 · conclave$/);

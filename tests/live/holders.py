@@ -191,6 +191,24 @@ def asking_back():
     cluster.check()
 
 
+def asking_a_client_that_moved():
+    """A client that renews at another member than the one that keeps its hold hears of it when it renews."""
+    with Cluster(2, record=False) as cluster:
+        first, moved, asker = cluster.client(1), cluster.client(2), cluster.client(1)
+        fence = first.ask("LOCK", "a", "TTL", 60000, *SECRET)
+        first.close()
+        assert asker.ask("ASKBACK", "a") == 1
+        assert moved.ask("RENEW", "a", fence, *SECRET) == 60000 and moved.pushes == [["askback", "a", fence, None]], moved.pushes
+        # At the member that keeps it, a client that renews it is told like the one that got it.
+        back = cluster.client(1)
+        assert back.ask("RENEW", "a", fence, *SECRET) == 60000 and not back.pushes
+        time.sleep(1.05)
+        assert asker.ask("ASKBACK", "a") == 1 and back.push() == ["askback", "a", fence, None]
+        assert asker.ask("FORCE", "a", fence, "now") == "OK" and back.push() == ["lost", "a", fence, "now"]
+        for client in (moved, asker, back):
+            client.close()
+
+
 def forcing():
     """An operator ends a hold at any member. The holder is told, cannot renew, and nobody is let in before it has stopped."""
     with Cluster(3, record=False) as cluster:
@@ -414,10 +432,10 @@ def commands_are_asked():
     """By default a command goes on; with --on-askback it gets the signal."""
     with Node() as node:
         client = node.client()
-        script = "trap 'exit 7' TERM; trap 'exit 8' USR1; while :; do sleep 0.05; done"
+        script = "trap 'exit 7' TERM; trap 'exit 8' USR1; echo ready; while :; do sleep 0.05; done"
         for action, code in (("term", 7), ("usr1", 8)):
             process = command("lock", "a", "--on-askback", action, "--server", node.address(), "--", "sh", "-c", script)
-            held(client, "a")
+            assert process.stdout.readline() == "ready\n"
             assert client.ask("ASKBACK", "a") == 1
             ended(process, code)
         process = command("lock", "a", "--server", node.address(), "--", "sh", "-c", "sleep 1; exit 9")
@@ -465,7 +483,7 @@ def leaders_are_found():
         client.close()
 
 
-TESTS = [names_of_clients, listed_everywhere, waiters_in_order, a_member_that_dies, asking_back, forcing, forced_for_good, forced_alone,
+TESTS = [names_of_clients, listed_everywhere, waiters_in_order, a_member_that_dies, asking_back, asking_a_client_that_moved, forcing, forced_for_good, forced_alone,
          values, values_live_on, positions, commands_name_themselves, commands_are_forced, commands_are_asked,
          leaders_are_found]
 

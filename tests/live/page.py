@@ -163,6 +163,9 @@ def one_reader_follows():
         assert [it["id"] for it in first["members"]] == [1, 2, 3] and first["names"] == []
         assert {it["state"] for it in first["members"]} == {"self", "alive"} and all(it["voter"] for it in first["members"])
         assert first["counts"]["clients"] >= 3 and abs(first["time"] / 1000 - time.time()) < 60
+        holder.ask("CLIENT", "SETNAME", "\"</script>&<b>")
+        waiter.ask("CLIENT", "SETNAME", "bob")
+        third.ask("CLIENT", "SETNAME", "carol")
         fence = holder.ask("LOCK", "build")
         waiter.say("LOCK", "build", "WAIT", 60000)
         third.say("CAMPAIGN", "primary", "TTL", 60000)
@@ -171,6 +174,7 @@ def one_reader_follows():
         row = name_of(now, "build")
         assert row["kind"] == "lock" and row["algorithm"] == "central" and row["holding"] == row["waiting"] == 1, row
         assert row["holders"][0]["fence"] == str(fence) and row["holders"][0]["who"].startswith("1/"), row
+        assert row["holders"][0]["client"] == "\"</script>&<b>" and row["waiters"][0]["client"] == "bob", row
         assert 0 <= now["clock"] - row["holders"][0]["since"] < 60000 and row["waiters"][0]["since"] >= row["holders"][0]["since"]
         assert now["names"][0] is row, "what is waited for comes first"
         row = name_of(now, "primary")
@@ -182,6 +186,7 @@ def one_reader_follows():
         assert told["granted", "build"]["fence"] == str(fence) and told["granted", "primary"]["election"], now["recent"]
         elsewhere = snapshot_of(group.ports[2], lambda it: it["names"])
         row = name_of(elsewhere, "primary")
+        assert row["holders"][0]["client"] == "carol", "a promise goes with the name of its client"
         assert row["elsewhere"] and row["holders"][0]["who"].startswith("1/") and row["holders"][0]["fence"] == str(lead), row
         assert holder.ask("UNLOCK", "build", fence) == 1
         passed = waiter.hear()

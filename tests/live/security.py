@@ -173,8 +173,11 @@ def acl_matrix():
                 ("UNLOCK", "other", 1), ("RENEW", "build-1", 1), ("RENEW", "db", 1), ("RENEW", "other", 1),
                 ("CAMPAIGN", "db", "WAIT", 0), ("CAMPAIGN", "build-1", "WAIT", 0), ("RESIGN", "db"),
                 ("RESIGN", "other"), ("LEADER", "db"), ("LEADER", "other"), ("OBSERVE", "db"), ("OBSERVE", "other"),
-                ("UNOBSERVE",), ("LOCKS",), ("VIEW",), ("INFO",), ("PING",), ("ACL", "WHOAMI")]
-    table = {"build": "101011010101010110011", "watcher": "000000000001111110011", "boss": "1" * 21, "cluster": "1" * 21}
+                ("UNOBSERVE",), ("LOCKS",), ("VIEW",), ("INFO",), ("PING",), ("ACL", "WHOAMI"),
+                ("WAITERS", "build-1"), ("WAITERS", "other"), ("ASKBACK", "db"), ("ASKBACK", "other"),
+                ("FORCE", "build-1", 1, "why"), ("CLIENT", "LIST"), ("CLIENT", "INFO")]
+    table = {"build": "101011010101010110011" + "1010001", "watcher": "000000000001111110011" + "1100001",
+             "boss": "1" * 28, "cluster": "1" * 28}
     with World() as world:
         key = world.key("cluster")
         secrets = {"cluster": None}

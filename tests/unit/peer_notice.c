@@ -45,6 +45,7 @@ static struct peer_notice sample(enum peer_notice_kind kind)
                                 .digest = {12, 13},
                                 .cursor = 14,
                                 .permits = 15,
+                                .asked_back = 1,
                                 .client = cv_text("alice@web:12:make"),
                                 .value = {"any\0bytes", 9},
                                 .page = cv_text(""),
@@ -210,6 +211,7 @@ static void test_forged_numbers(void **state)
     refuse((struct peer_notice){.sharing_kind = 7}, PEER_NOTICE_SHARING);
     refuse((struct peer_notice){.generation = UINT64_MAX}, PEER_NOTICE_SHARING);
     refuse((struct peer_notice){.first = UINT64_MAX}, PEER_NOTICE_SHARING);
+    refuse((struct peer_notice){.asked_back = 2}, PEER_NOTICE_ANSWER);
     refuse((struct peer_notice){.cursor = 1ull << 63}, PEER_NOTICE_LIST);
     refuse((struct peer_notice){.cursor = 1ull << 63}, PEER_NOTICE_PAGE);
     refuse((struct peer_notice){.permits = MOST_PERMITS + 1}, PEER_NOTICE_SHARING);
