@@ -40,7 +40,7 @@ static void failed(void *context, const struct cv_failure *failure)
     struct step_log log = {0};
     const struct log_record record = {
         .type = LOG_BROKEN, .node = process->node, .peer = CV_NOBODY, .name = process->name};
-    log_begin(&log, board_now(process->board));
+    log_begin(&log, process->begun ? process->now : 0);
     log_add(&log, &record, failure->text, sizeof failure->text);
     if (log.out_of_memory || log_write(&log, process->file))
         process_fail(process, "write");

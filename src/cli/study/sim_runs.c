@@ -53,14 +53,15 @@ int sim_run_many(const struct sim_request *request)
     const struct cv_sim_options options = {.interrupted = &command_interrupted};
     struct cv_plan plan = request->plan;
     const time_t started = time(NULL);
-    bool shown = false;
+    bool shown = false, failed = false;
     int error = 0;
-    for (uint64_t i = 0; i < request->runs && !error && !command_interrupted; i++) {
+    for (uint64_t i = 0; i < request->runs && !error && !failed && !command_interrupted; i++) {
         struct sim_result result;
         plan.seed = request->plan.seed + i;
         error = sim_simulate(&plan, &options, &result, &complaint);
         if (!error && !(command_interrupted && survey.runs))
             error = take_in(&survey, &result);
+        failed = !error && result.run.ending == CV_FAILED; /* other seeds say no more about a handler that fails */
         sim_result_free(&result);
         show_progress(i, request->runs, started, &shown);
     }
