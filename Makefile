@@ -93,7 +93,7 @@ stories: build ## groups in virtual time with everything that can go wrong, ten 
 torment: build ## the fault campaign; TORMENT="--minutes 30" and the like are its options
 	@CONCLAVE=$(BUILD)/conclave torment/run $(TORMENT)
 
-torment-guards: build ## 10,000 holders of locks are stopped beyond their time and woken, with guards and without; a quarter of an hour
+torment-guards: build ## 10,000 holders of locks are stopped beyond their time and woken, with guards and without; five minutes
 	@CONCLAVE=$(BUILD)/conclave torment/guards $(TORMENT)
 
 fuzz: ## the fuzzers, a minute each; FUZZ="--seconds 600 letters raft" and the like are their options

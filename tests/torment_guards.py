@@ -33,6 +33,7 @@ def the_judge(judge):
     assert judge([write(2, 0, 5), write(1, 4, 6)]) == (0, 2, 0, 0), "side by side: nobody knows which came first"
     assert judge([write(2, 0, 1), write(1, 2, 3, False)]) == (0, 1, 1, 0)
     assert judge([write(2, 4, 5), write(1, 2, 3, False)]) == (0, 1, 1, 1), "refused for nothing"
+    assert judge([write(1, 2, 3, False)], [(2, 1)]) == (0, 0, 1, 0), "for one that was not done yet"
     assert judge([write(5, 0, 1), write(3, 2, 3), write(4, 2, 3), write(6, 7, 8), write(5, 9, 10)]) == (3, 5, 0, 0)
 
 

@@ -28,6 +28,9 @@ class Service(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
+    def handle_error(self, *_):
+        """A writer was ended in the middle of a request."""
+
 
 if __name__ == "__main__":
     service = Service(("127.0.0.1", 0), Handler)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A writer of torment/guards: takes a lock, looks once more whether it holds it, and writes to everything with its fence.
 
-Half of the time it stops between the look and the write, as a process does whose machine is paused. It is woken when the
+Two times of three it stops between the look and the write, as a process does whose machine is paused. It is woken when the
 lock has long been another's, and goes on as if nothing had happened: it knows nothing of it. argv: the arrangement, as JSON.
 """
 
@@ -138,7 +138,7 @@ class Writer:
         stops = self.chance.random() < 0.65
         if time.monotonic() >= sent + left_ms / 1000:
             return  # it knows that it is too late
-        self.tell(what="holds", name=name, fence=fence, stops=stops)
+        self.tell(what="holds", name=name, fence=fence, stops=stops, at=time.monotonic())
         if stops:
             os.kill(os.getpid(), signal.SIGSTOP)
         self.chance.shuffle(self.resources)

@@ -121,6 +121,7 @@ def late(guard, service):
     fast.start()
     while guard.write(10)[0] != 412:  # from the moment the higher one has come
         time.sleep(0.01)
+    time.sleep(0.3)  # it has time to go past the one that is under way
     assert "fast" not in answers and service.written[-1] == "10"
     service.go_on.release()
     slow.join()
