@@ -538,8 +538,12 @@ static void withdraw(struct lock *lock, struct lock_hold *hold)
     wait->value = hold->value;
     hold->value = NULL;
     forget(hold);
-    if (!wait->session->stream.closing)
-        enqueue(lock, wait);
+    if (wait->session->stream.closing)
+        return;
+    enqueue(lock, wait);
+    if (wait->tries) /* it was let in, and need not wait for whoever comes before it now */
+        cv_alarm_set(lock->service->alarms, &wait->alarm,
+                     lock->service->host->calls.now() + lock->service->member->try_us);
 }
 
 /* A hold that the new view does not know of is lost. A hold that another member keeps is not. */
