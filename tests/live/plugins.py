@@ -243,6 +243,7 @@ def another_file():
             told = subprocess.run([CONCLAVE, "doctor", *[word for node in (1, 2, 3) for word in ("--connect", group.address(node))]],
                                   capture_output=True, text=True, check=False, timeout=60)
             assert told.returncode == 1 and "node 3" in told.stdout and "plugins are other files" in told.stdout, told.stdout
+            assert "trouble:its plugins are other files" in group.client(3).ask("INFO"), group.client(3).ask("INFO")
             assert "sha256_of_lock_*" in told.stdout and "sha256sum" in told.stdout, told.stdout
             logs = {node: group.log(node).count("its plugins are other files than those of this node, [lock *] ") for node in (1, 2, 3)}
             assert logs == {1: 1, 2: 1, 3: 2}, logs
