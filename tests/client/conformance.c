@@ -333,7 +333,9 @@ int main(void)
         follow(step);
         json_decref(step);
     }
-    close_all(json_pack("{s:i}", "id", 0));
+    json_t *last = json_pack("{s:i}", "id", 0);
+    close_all(last);
+    json_decref(last);
     json_decref(opened);
     return 0;
 }
