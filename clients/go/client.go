@@ -18,6 +18,7 @@ import (
 	"errors"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -128,13 +129,15 @@ type LockOptions struct {
 	// Permits, if above 0: one of up to so many that hold it together.
 	Permits int
 	OnLost  func(*Hold) // as soon as it is lost
+	// OnPosition is called with its place in the queue, whenever that has changed.
+	OnPosition func(int64)
 	// OnAskedBack is called when somebody else asks for it, with their name.
 	OnAskedBack func(*Hold, string)
 }
 
 // Lock waits for it. To give up waiting, cancel the context; that has no effect on the lock once it is held.
 func (c *Client) Lock(ctx context.Context, name string, options LockOptions) (*Hold, error) {
-	w := want{LockOptions: options, words: []string{"LOCK", name}, name: name, ending: "UNLOCK"}
+	w := want{LockOptions: options, words: []string{"LOCK", name}, names: []string{name}, ending: "UNLOCK"}
 	if options.Shared {
 		w.kind = []string{"SHARED"}
 	}
@@ -143,6 +146,26 @@ func (c *Client) Lock(ctx context.Context, name string, options LockOptions) (*H
 	}
 	w.words = append(w.words, w.kind...)
 	return c.acquire(ctx, w)
+}
+
+// LockAll waits for all of these names, or gets none of them, without deadlock. Fences has their fences in that order. If
+// one of them is lost, all are. Shared, Permits and NoTTL are not for several names.
+func (c *Client) LockAll(ctx context.Context, names []string, options LockOptions) (*Hold, error) {
+	if len(names) == 0 || options.Shared || options.Permits > 0 || options.NoTTL {
+		return nil, fail(ErrInvalid, "several names at once expect a name, and neither Shared, Permits nor NoTTL")
+	}
+	return c.acquire(ctx, want{LockOptions: options, words: []string{"LOCKALL"}, names: names, several: true, ending: "UNLOCK"})
+}
+
+// Sequence is the first of so many numbers that nobody else gets, above all that were given for that name before.
+func (c *Client) Sequence(ctx context.Context, name string, count int) (int64, error) {
+	w := want{names: []string{name}}
+	if err := w.check(); err != nil {
+		return 0, err
+	}
+	value, err := c.Execute(ctx, "SEQUENCE", name, strconv.Itoa(count))
+	first, _ := value.(int64)
+	return first, err
 }
 
 // Candidate says how leadership is asked for.
@@ -154,7 +177,7 @@ type Candidate struct {
 
 // Campaign waits until this client leads.
 func (c *Client) Campaign(ctx context.Context, name string, candidate Candidate) (*Hold, error) {
-	w := want{LockOptions: candidate.LockOptions, words: []string{"CAMPAIGN", name}, name: name, ending: "RESIGN",
+	w := want{LockOptions: candidate.LockOptions, words: []string{"CAMPAIGN", name}, names: []string{name}, ending: "RESIGN",
 		kind: []string{"LEADER"}}
 	if candidate.Priority > 0 {
 		w.words = append(w.words, "PRIORITY", strconv.FormatUint(uint64(candidate.Priority), 10))
@@ -250,19 +273,24 @@ func (c *Client) keep(used *connection) {
 // want is what is asked for, and how it is renewed and ended.
 type want struct {
 	LockOptions
-	name   string
-	words  []string
-	kind   []string
-	ending string
+	name    string // all of them, for people
+	names   []string
+	several bool
+	words   []string
+	kind    []string
+	ending  string
 }
 
 func (w *want) check() error {
-	good := len(w.name) >= 1 && len(w.name) <= nameBytes
-	for i := 0; i < len(w.name); i++ {
-		good = good && w.name[i] >= ' ' && w.name[i] != 127
-	}
-	if !good {
-		return fail(ErrInvalid, "a name has 1 to 512 bytes and no control characters")
+	w.name = strings.Join(w.names, ", ")
+	for _, name := range w.names {
+		good := len(name) >= 1 && len(name) <= nameBytes
+		for i := 0; i < len(name); i++ {
+			good = good && name[i] >= ' ' && name[i] != 127
+		}
+		if !good {
+			return fail(ErrInvalid, "a name has 1 to 512 bytes and no control characters")
+		}
 	}
 	if w.Wait < 0 || w.TTL < 0 {
 		return fail(ErrInvalid, w.name, ": expected Wait and TTL of 0 or more")
@@ -334,41 +362,55 @@ func (c *Client) acquireOnce(ctx context.Context, w want, until time.Duration) (
 	if err != nil {
 		return nil, true, err
 	}
-	granted, _ := value.([]any)
 	if value == nil {
 		c.keep(connection)
 		return nil, true, fail(ErrTimeout, w.name, ": waited too long")
 	}
-	fence, left, good := readGrant(granted)
+	fences, left, good := w.readGrant(value)
 	if !good {
 		connection.close(errBroken)
 		return nil, true, fail(ErrRefused, "the server's answer is no fence")
 	}
-	hold := newHold(c, w, connection, asked, fence, left)
-	if hold.Held() {
+	hold := newHold(c, w, connection, asked, fences, left)
+	if hold.Held() || w.several && hold.renew() && hold.Held() { // of several names nobody has told how long they last
 		return hold.begin(), true, nil
 	}
 	c.keep(connection)
-	go c.giveBack(w, fence)
+	go c.giveBack(w, fences)
 	return nil, true, nil
 }
 
-func readGrant(granted []any) (fence, left int64, good bool) {
-	if len(granted) != 2 {
-		return 0, 0, false
+// readGrant has the fences, and for how many milliseconds; of several names that is not told.
+func (w *want) readGrant(value any) (fences []int64, left int64, good bool) {
+	items, _ := value.([]any)
+	for _, item := range items {
+		number, is := item.(int64)
+		if !is {
+			return nil, 0, false
+		}
+		fences = append(fences, number)
 	}
-	fence, good = granted[0].(int64)
-	left, also := granted[1].(int64)
-	return fence, left, good && also
+	if w.several {
+		return fences, 0, len(fences) == len(w.names)
+	}
+	if len(fences) != 2 {
+		return nil, 0, false
+	}
+	return fences[:1], fences[1], true
 }
 
 func (c *Client) wait(ctx context.Context, on *connection, w want, asked, until time.Duration) (any, error) {
-	words := append(append([]string{}, w.words...), "DEADLINE")
+	words := append([]string{}, w.words...)
 	if w.TTL > 0 {
 		words = append(words, "TTL", milliseconds(w.TTL), "SECRET", c.secret)
 	}
 	if until != never {
 		words = append(words, "WAIT", milliseconds(until-asked))
+	}
+	if w.several {
+		words = append(words, w.names...)
+	} else {
+		words = append(words, "DEADLINE")
 	}
 	answer := on.ask(words...)
 	for {
@@ -392,6 +434,13 @@ func (c *Client) wait(ctx context.Context, on *connection, w want, asked, until 
 			timer.Stop()
 			go c.withdraw(on, answer, w)
 			return nil, ctx.Err()
+		case push := <-on.pushes:
+			timer.Stop()
+			if len(push) > 2 && push[0] == "position" && w.OnPosition != nil {
+				place, _ := push[2].(int64)
+				go w.OnPosition(place)
+			}
+			continue
 		case <-timer.C:
 		}
 		// A server that lets a client wait may be right, or may hang. Does it still answer others?
@@ -411,14 +460,15 @@ func (c *Client) wait(ctx context.Context, on *connection, w want, asked, until 
 
 // withdraw gives back a grant that was on its way: it would block its name for as long as its time to live.
 func (c *Client) withdraw(on *connection, answer <-chan reply, w want) {
-	granted, _ := on.lastWords(answer).([]any)
-	if fence, _, good := readGrant(granted); good {
-		c.giveBack(w, fence)
+	if fences, _, good := w.readGrant(on.lastWords(answer)); good {
+		c.giveBack(w, fences)
 	}
 }
 
-func (c *Client) giveBack(w want, fence int64) {
-	if w.TTL > 0 {
-		c.Execute(context.Background(), w.ending, w.name, strconv.FormatInt(fence, 10), "SECRET", c.secret)
+func (c *Client) giveBack(w want, fences []int64) {
+	for i, fence := range fences {
+		if w.TTL > 0 {
+			c.Execute(context.Background(), w.ending, w.names[i], strconv.FormatInt(fence, 10), "SECRET", c.secret)
+		}
 	}
 }

@@ -5,6 +5,7 @@ package conclave
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -14,6 +15,8 @@ import (
 type Hold struct {
 	Name  string
 	Fence int64 // above those of all earlier holders, and below 2^53
+	// Fences of several names, in their order.
+	Fences []int64
 
 	client     *Client
 	want       want
@@ -26,12 +29,13 @@ type Hold struct {
 	renewAt time.Duration
 	alarm   *time.Timer
 	over    error // ErrLost, or errReleased
+	begun   bool
 }
 
 var errReleased = errors.New("given back")
 
-func newHold(client *Client, w want, on *connection, asked time.Duration, fence, left int64) *Hold {
-	h := &Hold{Name: w.name, Fence: fence, client: client, want: w, connection: on,
+func newHold(client *Client, w want, on *connection, asked time.Duration, fences []int64, left int64) *Hold {
+	h := &Hold{Name: w.name, Fence: fences[0], Fences: fences, client: client, want: w, connection: on,
 		done: make(chan struct{}), ended: make(chan struct{})}
 	h.extend(asked, left)
 	return h
@@ -42,6 +46,7 @@ func (h *Hold) begin() *Hold {
 	h.client.holds[h] = true
 	h.client.mutex.Unlock()
 	h.mutex.Lock()
+	h.begun = true
 	h.setAlarm()
 	h.mutex.Unlock()
 	go h.renewOn()
@@ -55,10 +60,10 @@ func (h *Hold) Left() time.Duration {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	left := h.ends - clock()
-	if h.over == nil && left <= 0 {
+	if h.over == nil && left <= 0 && h.begun {
 		h.lose("its time ran out")
 	}
-	if h.over != nil {
+	if h.over != nil || left < 0 {
 		return 0
 	}
 	return left
@@ -109,9 +114,9 @@ func (h *Hold) Release() error {
 		return before
 	}
 	<-h.ended
-	words := []string{h.want.ending, h.Name, strconv.FormatInt(h.Fence, 10)}
+	var proof []string
 	if h.want.TTL > 0 {
-		words = append(words, "SECRET", h.client.secret)
+		proof = []string{"SECRET", h.client.secret}
 	}
 	for attempt := 0; attempt <= len(h.client.servers) && clock() < ends; attempt++ {
 		if h.connection.closed() {
@@ -124,19 +129,46 @@ func (h *Hold) Release() error {
 			}
 			h.connection = connection
 		}
-		released, err := h.connection.askWithin(h.client.timeout, words...)
+		least, err := h.askAll(h.client.timeout, h.want.ending, proof...)
 		if err != nil {
 			h.client.giveUp()
 			h.connection.close(err)
 			continue
 		}
 		h.client.keep(h.connection)
-		if released == int64(0) && attempt == 0 {
+		if least == 0 && attempt == 0 {
 			return fail(ErrLost, h.Name, ": it was not held any more")
 		}
 		return nil
 	}
 	return nil
+}
+
+// askAll has the least of the answers about each of its names; -2 if one of them is nil.
+func (h *Hold) askAll(patience time.Duration, verb string, more ...string) (int64, error) {
+	least := int64(1<<63 - 1)
+	var answers []<-chan reply
+	for i, fence := range h.Fences {
+		words := append([]string{verb, h.want.names[i], strconv.FormatInt(fence, 10)}, more...)
+		answers = append(answers, h.connection.ask(words...))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for _, answer := range answers {
+		value, err := h.connection.wait(ctx, answer)
+		if err != nil {
+			h.connection.close(err)
+			return 0, err
+		}
+		number, is := value.(int64)
+		if !is {
+			number = -2
+		}
+		if number < least {
+			least = number
+		}
+	}
+	return least, nil
 }
 
 // ---- its end: with the mutex ----
@@ -159,7 +191,7 @@ func (h *Hold) lose(why string) {
 		return
 	}
 	h.end(fail(ErrLost, h.Name, ", fence ", strconv.FormatInt(h.Fence, 10), ": ", why))
-	if h.want.OnLost != nil {
+	if h.want.OnLost != nil && h.begun {
 		go h.want.OnLost(h)
 	}
 }
@@ -223,7 +255,7 @@ func (h *Hold) renewOn() {
 	h.mutex.Unlock()
 	if lost { // what is lost here may not be over there yet, and the next one waits for it
 		if h.want.TTL > 0 && !h.connection.closed() {
-			h.connection.askWithin(h.client.timeout, h.want.ending, h.Name, strconv.FormatInt(h.Fence, 10), "SECRET", h.client.secret)
+			h.askAll(h.client.timeout, h.want.ending, "SECRET", h.client.secret)
 		}
 		h.connection.close(errors.New("lost"))
 	}
@@ -264,12 +296,20 @@ func (h *Hold) listen() bool {
 }
 
 func (h *Hold) pushed(push []any) {
-	if len(push) < 3 || push[1] != h.Name || push[2] != h.Fence {
+	mine := false
+	for i, fence := range h.Fences {
+		mine = mine || len(push) > 2 && push[1] == h.want.names[i] && push[2] == fence
+	}
+	if !mine {
 		return
 	}
 	switch push[0] {
 	case "lost":
-		h.loseLocked("the server says so")
+		why := "the server says so"
+		if len(push) > 3 {
+			why = fmt.Sprint(push[3])
+		}
+		h.loseLocked(why)
 	case "askback":
 		if h.want.OnAskedBack != nil && len(push) > 3 {
 			asker, _ := push[3].(string)
@@ -280,10 +320,10 @@ func (h *Hold) pushed(push []any) {
 
 // renew is true if a server answered.
 func (h *Hold) renew() bool {
-	words := []string{"RENEW", h.Name, strconv.FormatInt(h.Fence, 10)}
+	var words []string
 	limit := h.client.timeout
 	if h.want.TTL > 0 {
-		words = append(append(words, "SECRET", h.client.secret, "TTL", milliseconds(h.want.TTL)), h.want.kind...)
+		words = append([]string{"SECRET", h.client.secret, "TTL", milliseconds(h.want.TTL)}, h.want.kind...)
 		if eighth := h.want.TTL / 8; eighth < limit {
 			limit = eighth
 		}
@@ -299,7 +339,7 @@ func (h *Hold) renew() bool {
 		h.connection = connection
 	}
 	asked := clock()
-	value, err := h.connection.askWithin(limit, words...)
+	left, err := h.askAll(limit, "RENEW", words...)
 	if err != nil { // the server may recover until it is asked again, or another one may answer
 		if h.want.TTL > 0 {
 			h.client.giveUp()
@@ -307,7 +347,7 @@ func (h *Hold) renew() bool {
 		}
 		return false
 	}
-	if left, is := value.(int64); is {
+	if left >= -1 {
 		h.extend(asked, left)
 	} else {
 		h.loseLocked("the servers have given it to nobody, or to somebody else")

@@ -34,7 +34,7 @@ func readLeader(value any) Leader {
 
 // Leader tells who leads.
 func (c *Client) Leader(ctx context.Context, name string) (Leader, error) {
-	w := want{name: name}
+	w := want{names: []string{name}}
 	if err := w.check(); err != nil {
 		return Leader{}, err
 	}
@@ -45,7 +45,7 @@ func (c *Client) Leader(ctx context.Context, name string) (Leader, error) {
 // Observe sends the present leader, and every change, until the context ends; then the channel is closed. If the server is
 // lost or hangs, it goes on with another one.
 func (c *Client) Observe(ctx context.Context, name string) (<-chan Leader, error) {
-	w := want{name: name}
+	w := want{names: []string{name}}
 	if err := w.check(); err != nil {
 		return nil, err
 	}

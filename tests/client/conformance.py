@@ -32,6 +32,7 @@ from ways import Ways  # pylint: disable=wrong-import-position
 
 SCRIPTS = sorted((ROOT / "clients" / "conformance").glob("*.txt"))
 TIMES = ("ttl", "wait")
+ACQUIRING = ("lock", "campaign", "lock_all")
 TIMEOUT_MS = 2000  # of the clients
 HANDSHAKE_MS = 20000  # a virtual machine that has just begun takes its time for its first one
 
@@ -56,7 +57,7 @@ class Actor:
         environment = {**os.environ, "PATH": f"{pathlib.Path(CONCLAVE).resolve().parent}:{os.environ['PATH']}"}
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         self.answers, self.events = {}, queue.Queue()
-        self.news, self.lost, self.asked = {}, {}, {}
+        self.news, self.lost, self.asked, self.positions = {}, {}, {}, {}
         self.cannot = set()
         self.count = 0
         self.changed = threading.Condition()
@@ -70,6 +71,8 @@ class Actor:
             with self.changed:
                 if "id" in told:
                     self.answers[told["id"]] = told
+                elif told["event"] == "position":
+                    self.positions.setdefault(told["hold"], []).append(told["position"])
                 elif told["event"] in ("lost", "askback"):
                     (self.lost if told["event"] == "lost" else self.asked)[told["hold"]] = told["at"]
                 else:
@@ -206,6 +209,9 @@ class Player:
             actor.until(f"{rest[0]} does not tell of {rest[1]}, fence {fence}", lambda: next(
                 (told for told in actor.news.get(rest[0], [])
                  if told["fence"] == fence and value in (None, told.get("value"))), None))
+        elif verb == "position":
+            actor.until(f"{rest[0]} has not been told that it is at place {rest[1]}",
+                        lambda: int(rest[1]) in actor.positions.get(rest[0], []) or None)
         elif verb == "askedback":
             actor.until(f"nobody has told that {rest[0]} is asked for", lambda: actor.asked.get(rest[0]))
         elif verb == "open":
@@ -216,9 +222,10 @@ class Player:
     def ask(self, actor, verb, rest):
         step = {"do": verb}
         names = {"lock": ("hold", "name"), "campaign": ("hold", "name"), "observe": ("watch", "name"), "leader": ("name",),
-                 "askback": ("name",)}
-        plain = [word for word in rest if not re.match(r"(->|&|\w+=)", word)]
+                 "askback": ("name",), "lock_all": ("hold",), "sequence": ("name",)}
         outcome = rest[rest.index("->") + 1] if "->" in rest else None
+        asked = rest[:rest.index("->")] if outcome else rest
+        plain = [word for word in asked if not re.match(r"&|\w+=", word)]
         for key, word in zip(names.get(verb, ("hold",)), plain):
             step[key] = word
         for word in rest:
@@ -227,8 +234,10 @@ class Player:
                 step[key] = int(value) * (stretch() if key in TIMES else 1) if value.isdigit() else value
         if "shared" in plain:
             step["shared"] = True
+        if verb == "lock_all":
+            step["names"] = plain[1:]
         for word in rest:
-            actor.lost.pop(step.get("hold"), None) if verb in ("lock", "campaign") else None
+            actor.lost.pop(step.get("hold"), None) if verb in ACQUIRING else None
             if word.startswith("&"):
                 self.open[word[1:]] = (actor, actor.say(step), step)
                 return
@@ -239,7 +248,7 @@ class Player:
     def judge(self, rest, actor, number, step):
         answer = actor.wait(number)
         outcome = rest[rest.index("->") + 1] if "->" in rest else None
-        found = answer.get("error") or ("held" if step["do"] in ("lock", "campaign") else "ok")
+        found = answer.get("error") or ("held" if step["do"] in ACQUIRING else "ok")
         if step["do"] == "held" and "error" not in answer:
             found = str(answer["ok"]["held"]).lower()
         if "ok" in answer and "hold" in step and step["do"] not in ("held", "release"):

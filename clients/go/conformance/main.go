@@ -24,6 +24,8 @@ type step struct {
 	Hold     string
 	Watch    string
 	Name     string
+	Names    []string
+	Count    int
 	Options  settings
 	Wait     *int
 	TTL      *int
@@ -66,6 +68,9 @@ func tell(what map[string]any) {
 
 func options(s step) conclave.LockOptions {
 	o := conclave.LockOptions{Shared: s.Shared, Permits: s.Permits, OnLost: func(*conclave.Hold) { tell(map[string]any{"event": "lost", "hold": s.Hold}) },
+		OnPosition: func(place int64) {
+			tell(map[string]any{"event": "position", "hold": s.Hold, "position": place})
+		},
 		OnAskedBack: func(_ *conclave.Hold, asker string) {
 			tell(map[string]any{"event": "askback", "hold": s.Hold, "asker": asker})
 		}}
@@ -91,7 +96,9 @@ func acquire(s step) (hold *conclave.Hold, err error) {
 	mutex.Lock()
 	waits[s.Hold] = cancel
 	mutex.Unlock()
-	if s.Do == "campaign" {
+	if s.Names != nil {
+		hold, err = client.LockAll(ctx, s.Names, options(s))
+	} else if s.Do == "campaign" {
 		hold, err = client.Campaign(ctx, s.Name, conclave.Candidate{LockOptions: options(s), Priority: s.Priority, Value: s.Value})
 	} else {
 		hold, err = client.Lock(ctx, s.Name, options(s))
@@ -107,12 +114,15 @@ func follow(s step) (map[string]any, error) {
 	hold := holds[s.Hold]
 	mutex.Unlock()
 	switch s.Do {
-	case "lock", "campaign":
+	case "lock", "campaign", "lock_all":
 		hold, err := acquire(s)
 		if err != nil {
 			return nil, err
 		}
-		return map[string]any{"fence": hold.Fence}, nil
+		return map[string]any{"fence": hold.Fence, "fences": hold.Fences}, nil
+	case "sequence":
+		first, err := client.Sequence(context.Background(), s.Name, s.Count)
+		return map[string]any{"fence": first}, err
 	case "held":
 		return map[string]any{"held": hold.Context().Err() == nil}, nil
 	case "release":

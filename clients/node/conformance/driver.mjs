@@ -29,12 +29,17 @@ const verbs = {
     const { wait: waitMs, ttl: ttlMs, shared, permits, priority, value } = step;
     const onLost = () => tell({ event: "lost", hold: step.hold });
     const onAskback = (_, asker) => tell({ event: "askback", hold: step.hold, asker });
-    const options = { waitMs, ttlMs, shared, permits, priority, value, onLost, onAskback };
+    const onPosition = (position) => tell({ event: "position", hold: step.hold, position });
+    const options = { waitMs, ttlMs, shared, permits, priority, value, onLost, onAskback, onPosition };
     options.signal = waits[step.hold].signal;
-    holds[step.hold] = await client[step.do](step.name, options);
-    return { fence: holds[step.hold].fence };
+    const verb = step.names ? "lockAll" : step.do;
+    const hold = await client[verb](step.names ?? step.name, options);
+    holds[step.hold] = hold;
+    return { fence: hold.fence, fences: hold.fences };
   },
   campaign: (step) => verbs.lock(step),
+  lock_all: (step) => verbs.lock(step),
+  sequence: async ({ name, count }) => ({ fence: await client.sequence(name, count) }),
   release: ({ hold }) => holds[hold].release(),
   held: ({ hold }) => ({ held: holds[hold].held }),
   cancel: ({ hold }) => waits[hold].abort(),

@@ -35,14 +35,20 @@ export class Client {
 
   async lock(name, options = {}) {
     const kind = options.shared ? ["SHARED"] : options.permits === undefined ? [] : ["PERMITS", options.permits];
-    return this.#acquire({ ...checked(name, options), words: ["LOCK", name, ...kind], kind, ending: "UNLOCK" });
+    return this.#acquire({ ...checked([name], options), words: ["LOCK", name, ...kind], kind, ending: "UNLOCK" });
+  }
+
+  async lockAll(names, options = {}) {
+    const want = checked(names, options);
+    if (!names.length || !want.ttlMs) throw new Invalid("several names at once expect a name, and a time to live");
+    return this.#acquire({ ...want, several: true, words: ["LOCKALL"], kind: [], ending: "UNLOCK" });
   }
 
   async campaign(name, options = {}) {
     const value = options.value === undefined ? [] : ["VALUE", options.value];
     const words = ["CAMPAIGN", name, ...value];
     if (options.priority) words.push("PRIORITY", options.priority);
-    return this.#acquire({ ...checked(name, options), words, kind: ["LEADER", ...value], ending: "RESIGN" });
+    return this.#acquire({ ...checked([name], options), words, kind: ["LEADER", ...value], ending: "RESIGN" });
   }
 
   async withLock(name, options, body) {
@@ -66,13 +72,17 @@ export class Client {
     return result;
   }
 
+  async sequence(name, count = 1) {
+    return this.execute("SEQUENCE", checked([name]).name, count);
+  }
+
   async leader(name) {
-    return readLeader(await this.execute("LEADER", checked(name).name));
+    return readLeader(await this.execute("LEADER", checked([name]).name));
   }
 
   observe(name, { signal } = {}) {
     const ends = signal ? AbortSignal.any?.([signal, this.#end.signal]) ?? signal : this.#end.signal;
-    return observe(this, checked(name).name, ends);
+    return observe(this, checked([name]).name, ends);
   }
 
   async execute(...words) {
@@ -161,10 +171,10 @@ export class Client {
         heard = true;
         const granted = await this.#wait(connection, want, until);
         const hold = granted && new Hold(this, want, connection, ...granted);
-        if (hold?.held) return hold.begin();
+        if (hold?.held || (await hold?.confirm())) return hold.begin();
         this.keep(connection);
         // This process stood still when it was granted, for so long that it may be over.
-        if (hold) this.#giveBack(want, hold.fence);
+        if (hold) this.#giveBack(want, hold.fences);
         if (!hold || clock() >= until) throw new WaitTimeout(`${want.name}: waited too long`);
       } catch (error) {
         if (!(error instanceof NoServer || error instanceof NoQuorum)) throw error;
@@ -182,9 +192,13 @@ export class Client {
   /** [when it was asked for, the fence, milliseconds from then on], or null. */
   async #wait(connection, want, until) {
     const asked = clock();
-    const words = [...want.words, "DEADLINE"];
+    const words = [...want.words];
     if (want.ttlMs) words.push("TTL", want.ttlMs, "SECRET", this.#secret);
     if (until !== Infinity) words.push("WAIT", Math.max(0, Math.round(until - asked)));
+    words.push(...(want.several ? want.names : ["DEADLINE"]));
+    connection.onPush = ([kind, of, place]) => {
+      if (kind === "position" && want.names.includes(of)) queueMicrotask(() => want.onPosition?.(place));
+    };
     const answer = connection.ask(...words);
     let abort;
     const aborted = new Promise((_, reject) => {
@@ -195,7 +209,7 @@ export class Client {
       for (;;) {
         const left = until + this.timeoutMs - clock();
         const late = await Promise.race([answer, aborted, lateAfter(Math.max(0, Math.min(PROBE_MS, left)), answer)]);
-        if (late !== LATE) return late && [asked, ...late];
+        if (late !== LATE) return late && [asked, ...readGrant(want, late)];
         if (left <= PROBE_MS) throw new Broken("no answer");
         // A server that lets a client wait may be right, or may hang. Does it still answer others?
         (await Promise.race([Connection.open(connection.server, this, this.timeoutMs), aborted])).close();
@@ -216,12 +230,18 @@ export class Client {
   /** A grant that was on its way is given back: it would block its name for as long as its time to live. */
   async #withdraw(connection, answer, want) {
     const granted = await connection.lastWords(answer);
-    if (granted) await this.#giveBack(want, granted[0]);
+    if (granted) await this.#giveBack(want, readGrant(want, granted)[0]);
   }
 
-  async #giveBack(want, fence) {
-    if (want.ttlMs) await this.execute(want.ending, want.name, fence, "SECRET", this.#secret).catch(() => {});
+  async #giveBack(want, fences) {
+    const each = (fence, i) => this.execute(want.ending, want.names[i], fence, "SECRET", this.#secret).catch(() => {});
+    if (want.ttlMs) await Promise.all(fences.map(each));
   }
+}
+
+/** [the fences, for how many milliseconds]; of several names that is not told. */
+function readGrant(want, reply) {
+  return want.several ? [reply, 0] : [[reply[0]], reply[1]];
 }
 
 const LATE = Symbol("late");
@@ -232,13 +252,15 @@ async function lateAfter(ms, answer) {
   return sleep(ms, LATE, { signal: end.signal }).catch(() => answer);
 }
 
-function checked(name, { waitMs, ttlMs = 10000, signal, onLost, onAskback } = {}) {
-  const length = typeof name === "string" ? Buffer.byteLength(name) : 0;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
-  if (!length || length > 512 || /[\x00-\x1f\x7f]/.test(name))
-    throw new Invalid("a name has 1 to 512 bytes and no control characters");
+function checked(names, { waitMs, ttlMs = 10000, signal, onLost, onAskback, onPosition } = {}) {
+  for (const name of names) {
+    const length = typeof name === "string" ? Buffer.byteLength(name) : 0;
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+    if (!length || length > 512 || /[\x00-\x1f\x7f]/.test(name))
+      throw new Invalid("a name has 1 to 512 bytes and no control characters");
+  }
   for (const [key, value] of Object.entries({ waitMs, ttlMs }))
     if (value !== undefined && !(Number.isSafeInteger(value) && value >= 0))
       throw new Invalid(`${key} ${value}: expected whole milliseconds of 0 or more`);
-  return { name, waitMs, ttlMs, signal, onLost, onAskback };
+  return { names, name: names.join(", "), waitMs, ttlMs, signal, onLost, onAskback, onPosition };
 }

@@ -22,16 +22,25 @@ export class Hold {
   #renewing = false;
   #abort = new AbortController();
 
-  constructor(client, want, connection, asked, fence, leftMs) {
+  #begun = false;
+
+  constructor(client, want, connection, asked, fences, leftMs) {
     this.#client = client;
     this.#want = want;
     this.#connection = connection;
     this.name = want.name;
-    this.fence = fence;
+    this.fence = fences[0];
+    this.fences = fences;
     this.#extend(asked, leftMs);
   }
 
+  /** Of several names nobody has told how long they last. False: they may be over. */
+  async confirm() {
+    return Boolean(this.#want.several) && (await this.#renew()) && this.held;
+  }
+
   begin() {
+    this.#begun = true;
     this.#client.holds.add(this);
     this.#listen();
     this.#plan();
@@ -44,7 +53,7 @@ export class Hold {
   /** Milliseconds for which it is surely held, by this process's own clock; 0 if it is not. */
   get left() {
     const left = this.#ended ? 0 : this.#ends - clock();
-    if (left <= 0 && !this.#ended) this.#lose("its time ran out");
+    if (left <= 0 && !this.#ended && this.#begun) this.#lose("its time ran out");
     return Math.max(0, left);
   }
 
@@ -75,20 +84,20 @@ export class Hold {
     this.check();
     this.#end("released", null);
     const { ending, ttlMs } = this.#want;
-    const words = [ending, this.name, this.fence, ...(ttlMs ? ["SECRET", this.#client.secret] : [])];
+    const proof = ttlMs ? ["SECRET", this.#client.secret] : [];
     for (let attempt = 0; attempt <= this.#client.servers.length && clock() < this.#ends; attempt++) {
       if (this.#connection.closed && !ttlMs) return; // it has ended with its connection
       let released;
       try {
         if (this.#connection.closed) this.#connection = await this.#client.connect();
-        released = await within(this.#client.timeoutMs, this.#connection.ask(...words));
+        released = await this.#askAll(this.#client.timeoutMs, ending, ...proof);
       } catch (error) {
         this.#client.giveUp();
         this.#connection.close(error.message);
         continue; // if no server answers, it ends by itself when its time is over
       }
       this.#client.keep(this.#connection);
-      if (!released && !attempt) {
+      if (!released.every(Boolean) && !attempt) {
         this.#why = "it was not held any more";
         throw this.loss();
       }
@@ -98,6 +107,12 @@ export class Hold {
 
   [Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")]() {
     return this.release();
+  }
+
+  /** The answers about each of its names. */
+  #askAll(patienceMs, verb, ...more) {
+    const questions = this.fences.map((fence, i) => this.#connection.ask(verb, this.#want.names[i], fence, ...more));
+    return within(patienceMs, Promise.all(questions));
   }
 
   // ---- its end ----
@@ -114,6 +129,7 @@ export class Hold {
   #lose(why) {
     if (this.#ended) return;
     this.#end("lost", why);
+    if (!this.#begun) return; // nobody has it yet
     this.#cleanUp();
     this.#abort.abort(this.loss());
     // What a callback throws is no business of whoever found out.
@@ -122,19 +138,19 @@ export class Hold {
 
   /** What is lost here may not be over there yet, and the next one waits for it. */
   async #cleanUp() {
-    const words = [this.#want.ending, this.name, this.fence, "SECRET", this.#client.secret];
+    const proof = ["SECRET", this.#client.secret];
     if (this.#want.ttlMs && !this.#connection.closed)
-      await within(this.#client.timeoutMs, this.#connection.ask(...words)).catch(() => {});
+      await this.#askAll(this.#client.timeoutMs, this.#want.ending, ...proof).catch(() => {});
     this.#connection.close("lost");
   }
 
   // ---- its renewal ----
 
   #listen() {
-    this.#connection.onPush = ([kind, name, fence, asker]) => {
-      if (name !== this.name || fence !== this.fence) return;
-      if (kind === "lost") this.#lose("the server says so");
-      if (kind === "askback") queueMicrotask(() => this.#want.onAskback?.(this, asker));
+    this.#connection.onPush = ([kind, name, fence, more]) => {
+      if (fence === undefined || this.fences[this.#want.names.indexOf(name)] !== fence) return;
+      if (kind === "lost") this.#lose(more ?? "the server says so");
+      if (kind === "askback") queueMicrotask(() => this.#want.onAskback?.(this, more));
     };
     this.#connection.onClose = (why) => this.#broken(why);
   }
@@ -177,8 +193,7 @@ export class Hold {
   /** True if a server answered. */
   async #renew() {
     const { ttlMs, kind } = this.#want;
-    const words = ["RENEW", this.name, this.fence];
-    if (ttlMs) words.push("SECRET", this.#client.secret, "TTL", ttlMs, ...kind);
+    const words = ttlMs ? ["SECRET", this.#client.secret, "TTL", ttlMs, ...kind] : [];
     const patienceMs = ttlMs ? Math.min(this.#client.timeoutMs, Math.max(50, ttlMs / 8)) : this.#client.timeoutMs;
     let left;
     let asked = clock();
@@ -193,7 +208,8 @@ export class Hold {
         this.#listen();
         asked = clock();
       }
-      left = await within(patienceMs, this.#connection.ask(...words));
+      const answers = await this.#askAll(patienceMs, "RENEW", ...words);
+      left = answers.includes(null) ? null : Math.min(...answers);
     } catch (error) {
       // The server may recover until it is asked again, or another one may answer.
       if (ttlMs && !this.#ended) {

@@ -26,6 +26,8 @@ export interface HoldOptions {
   onLost?: (hold: Hold) => void;
   /** When somebody asks for it, with their name. */
   onAskback?: (hold: Hold, asker: string | null) => void;
+  /** While it waits: its place in the queue, whenever that has changed. */
+  onPosition?: (place: number) => void;
 }
 
 export interface LockOptions extends HoldOptions {
@@ -53,12 +55,16 @@ export type Reply = string | number | boolean | null | Reply[] | { [key: string]
 export class Client implements AsyncDisposable {
   constructor(options?: ClientOptions | string | string[]);
   lock(name: string, options?: LockOptions): Promise<Hold>;
+  /** All of these names or none, without deadlock. If one of them is lost, all are. */
+  lockAll(names: string[], options?: HoldOptions): Promise<Hold>;
   campaign(name: string, options?: CampaignOptions): Promise<Hold>;
   /** Runs `body` while it holds the lock. LockLost if that was lost meanwhile; `hold.signal` tells at once. */
   withLock<T>(name: string, body: (hold: Hold) => T | Promise<T>): Promise<T>;
   withLock<T>(name: string, options: LockOptions, body: (hold: Hold) => T | Promise<T>): Promise<T>;
   whileLeading<T>(name: string, body: (hold: Hold) => T | Promise<T>): Promise<T>;
   whileLeading<T>(name: string, options: CampaignOptions, body: (hold: Hold) => T | Promise<T>): Promise<T>;
+  /** The first of so many numbers that nobody else gets, above all that were given for that name before. */
+  sequence(name: string, count?: number): Promise<number>;
   leader(name: string): Promise<Leader | null>;
   /** The present leader and every change. */
   observe(name: string, options?: { signal?: AbortSignal }): AsyncGenerator<Leader | null>;
@@ -73,6 +79,8 @@ export class Hold implements AsyncDisposable {
   private constructor();
   readonly name: string;
   readonly fence: number;
+  /** Of several names: a fence each. */
+  readonly fences: number[];
   /** Surely held, by this process's own clock. */
   readonly held: boolean;
   /** For so many milliseconds; 0 if it is not held. */

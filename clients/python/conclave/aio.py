@@ -71,22 +71,37 @@ class Client:
 
     # ---- locks and leadership ----
 
-    def lock(self, name, *, wait=None, ttl=10.0, shared=False, permits=None, on_lost=None, on_askback=None):
+    def lock(self, name, *, wait=None, ttl=10.0, shared=False, permits=None, on_lost=None, on_askback=None,
+             on_position=None):
         """`async with` it, or await it. `wait`: seconds, 0 tries once, None waits for as long as it takes; then
         WaitTimeout. `ttl`: the servers promise it for so many seconds, renewed in the background; 0: it lasts as long
         as its connection. `shared`: together with others that share; `permits`: one of up to so many. `on_lost` is called with the hold; `on_askback` with the hold and the name of whoever asks
-        for it, or None."""
+        for it, or None; `on_position` with its place in the queue whenever that has changed."""
         kind = ["SHARED"] if shared else ["PERMITS", int(permits)] if permits is not None else []
         want = Want(["LOCK", text(name), *kind], "UNLOCK", kind, name, wait, ttl)
-        return Acquisition(self, want.calling(on_lost, on_askback))
+        return Acquisition(self, want.calling(on_lost, on_askback, on_position))
 
-    def campaign(self, name, *, priority=0, value=None, wait=None, ttl=10.0, on_lost=None, on_askback=None):
+    def campaign(self, name, *, priority=0, value=None, wait=None, ttl=10.0, on_lost=None, on_askback=None,
+                 on_position=None):
         """The same for leadership; the candidate with the highest priority is preferred. `value`: what all members tell
         about this leader, an address for example."""
         published = ["VALUE", value] if value is not None else []
         words = ["CAMPAIGN", text(name), *published] + (["PRIORITY", int(priority)] if priority else [])
         want = Want(words, "RESIGN", ["LEADER", *published], name, wait, ttl)
-        return Acquisition(self, want.calling(on_lost, on_askback))
+        return Acquisition(self, want.calling(on_lost, on_askback, on_position))
+
+    def lock_all(self, names, *, wait=None, ttl=10.0, on_lost=None, on_askback=None, on_position=None):
+        """All of these names or none, without deadlock. `fences` has their fences, in that order. If one of them is lost, all
+        are; to give them back, release the hold."""
+        names = [text(name) for name in names]
+        if not names or not ttl:
+            raise Invalid("several names at once expect a name, and a time to live")
+        want = Want(["LOCKALL"], "UNLOCK", [], names, wait, ttl)
+        return Acquisition(self, want.calling(on_lost, on_askback, on_position))
+
+    async def sequence(self, name, count=1):
+        """The first of `count` numbers that nobody else gets, above all that were given for that name before."""
+        return await self.execute("SEQUENCE", text(name), int(count))
 
     async def leader(self, name):
         """The Leader, or None."""
@@ -157,11 +172,11 @@ class Client:
                 heard = True
                 reply = await self._wait(connection, want, until)
                 hold = reply and Hold(self, want, connection, *reply)
-                if hold and hold.held:
+                if hold and (hold.held or await hold.confirm()):
                     return hold.begin()
                 self._keep(connection)
                 if hold:  # this process stood still when it was granted, for so long that it may be over
-                    self._spawn(self._give_back(want, hold.fence))
+                    self._spawn(self._give_back(want, hold.fences))
                 if not hold or clock() >= until:
                     raise WaitTimeout(f"{want.name}: waited too long")
             except (NoServer, NoQuorum) as error:
@@ -178,9 +193,11 @@ class Client:
     async def _wait(self, connection, want, until):
         """(asked, fence, milliseconds from then on), or None."""
         asked = clock()
-        words = want.words + (["TTL", milliseconds(want.ttl), "SECRET", self._secret] if want.ttl else []) + ["DEADLINE"]
+        words = want.words + (["TTL", milliseconds(want.ttl), "SECRET", self._secret] if want.ttl else [])
         if until != NEVER:
             words += ["WAIT", milliseconds(max(0.0, until - asked))]
+        words += want.names if want.several else ["DEADLINE"]
+        connection.on_push = want.pushed
         question = connection.ask(*words)
         try:
             while True:
@@ -188,7 +205,7 @@ class Client:
                 done, _ = await asyncio.wait([question], timeout=max(0.0, min(PROBE, left)))
                 if done:
                     reply = question.result()
-                    return reply and (asked, *reply)
+                    return reply and (asked, *want.granted(reply))
                 if left <= PROBE:
                     raise Broken("no answer")
                 await self._probe(connection.server)
@@ -211,28 +228,41 @@ class Client:
         """A grant that was on its way is given back: it would block its name for as long as its time to live."""
         reply = await connection.last_words(question)
         if reply:
-            await self._give_back(want, reply[0])
+            await self._give_back(want, want.granted(reply)[0])
 
-    async def _give_back(self, want, fence):
-        if want.ttl:
+    async def _give_back(self, want, fences):
+        for name, fence in zip(want.names, fences if want.ttl else []):
             with contextlib.suppress(ConclaveError):
-                await self.execute(want.ending, want.name, fence, "SECRET", self._secret)
+                await self.execute(want.ending, name, fence, "SECRET", self._secret)
 
 
 class Want:
     """What is asked for, and how it is renewed and ended."""
 
-    on_lost = on_askback = None
+    on_lost = on_askback = on_position = None
 
     def __init__(self, words, ending, kind, name, wait, ttl):
+        """`name`: one, or a list of several."""
         if ttl < 0 or (wait is not None and wait < 0):
             raise Invalid(f"{name}: expected wait and ttl of 0 seconds or more")
-        self.words, self.ending, self.kind, self.name = words, ending, kind, name
+        self.several = isinstance(name, list)
+        self.names = name if self.several else [name]
+        self.name = ", ".join(self.names)
+        self.words, self.ending, self.kind = words, ending, kind
         self.wait, self.ttl = wait, ttl
 
-    def calling(self, on_lost, on_askback):
-        self.on_lost, self.on_askback = on_lost, on_askback
+    def calling(self, on_lost, on_askback, on_position):
+        self.on_lost, self.on_askback, self.on_position = on_lost, on_askback, on_position
         return self
+
+    def granted(self, reply):
+        """The fences, and for how many milliseconds; of several names that is not told."""
+        return (reply, 0) if self.several else (reply[:1], reply[1])
+
+    def pushed(self, push):
+        """While it waits."""
+        if push[0] == "position" and push[1] in self.names and self.on_position:
+            self.on_position(push[2])
 
 
 class Acquisition:
@@ -276,8 +306,8 @@ class Acquisition:
 class Hold:
     """A lock or a leadership that is held."""
 
-    def __init__(self, client, want, connection, asked, fence, left):
-        self.name, self.fence = want.name, fence
+    def __init__(self, client, want, connection, asked, fences, left):
+        self.name, self.fence, self.fences = want.name, fences[0], fences
         self._client, self._want, self._connection = client, want, connection
         self._ended = self._why = None  # "lost" or "released"; why it was lost
         self._callbacks = [want.on_lost] if want.on_lost else []
@@ -285,6 +315,10 @@ class Hold:
         self._alarm = self._task = None
         self._loop = asyncio.get_running_loop()
         self._extend(asked, left)
+
+    async def confirm(self):
+        """Of several names nobody has told how long they last. False: they may be over."""
+        return self._want.several and await self._renew() and self.held
 
     def begin(self):
         self._connection.on_push, self._connection.on_close = self._pushed, self._broken
@@ -300,7 +334,7 @@ class Hold:
     def left(self):
         """Seconds for which it is surely held, by this process's own clock; 0 if it is not."""
         left = self.peek()
-        if left <= 0 and not self._ended:
+        if left <= 0 and not self._ended and self._task:
             self._lose("its time ran out")
         return left
 
@@ -332,16 +366,16 @@ class Hold:
             return
         self.check()
         self._end("released", None)
-        words = [self._want.ending, self.name, self.fence] + (["SECRET", self._client._secret] if self._want.ttl else [])
+        proof = ["SECRET", self._client._secret] if self._want.ttl else []
         for attempt in range(len(self._client.servers) + 1):
             try:
                 if self._connection.closed and not self._want.ttl:
                     return  # it has ended with its connection
                 if self._connection.closed:
                     self._connection = await self._client._connect()
-                released = await asyncio.wait_for(self._connection.ask(*words), self._client.timeout)
+                released = await self._ask_all(self._client.timeout, self._want.ending, *proof)
                 self._client._keep(self._connection)
-                if not released and not attempt:
+                if not all(released) and not attempt:
                     self._why = "it was not held any more"
                     raise self.loss()
                 return
@@ -353,6 +387,11 @@ class Hold:
                 raise
             if clock() >= self._ends:
                 return
+
+    async def _ask_all(self, patience, verb, *more):
+        """The answers about each of its names."""
+        questions = [self._connection.ask(verb, name, fence, *more) for name, fence in zip(self._want.names, self.fences)]
+        return await asyncio.wait_for(asyncio.gather(*questions), patience)
 
     # ---- its end ----
 
@@ -368,7 +407,7 @@ class Hold:
             return
         self._end("lost", why)
         callbacks, self._callbacks = self._callbacks, []
-        for callback in callbacks:
+        for callback in callbacks if self._task else []:  # nobody has it before it has begun
             self._call(callback, self)
 
     def _call(self, callback, *arguments):
@@ -378,10 +417,10 @@ class Hold:
             self._loop.call_exception_handler({"message": f"{callback} failed", "exception": error})
 
     def _pushed(self, push):
-        if push[1:3] != [self.name, self.fence]:
+        if tuple(push[1:3]) not in zip(self._want.names, self.fences):
             return
         if push[0] == "lost":
-            self._lose("the server says so")
+            self._lose(push[3] if len(push) > 3 else "the server says so")
         elif push[0] == "askback" and self._want.on_askback:
             self._call(self._want.on_askback, self, push[3])
 
@@ -422,9 +461,7 @@ class Hold:
     async def _renew(self):
         """True if a server answered."""
         want, asked = self._want, clock()
-        words = ["RENEW", self.name, self.fence]
-        if want.ttl:
-            words += ["SECRET", self._client._secret, "TTL", milliseconds(want.ttl), *want.kind]
+        words = ["SECRET", self._client._secret, "TTL", milliseconds(want.ttl), *want.kind] if want.ttl else []
         patience = min(self._client.timeout, max(want.ttl / 8, 0.05)) if want.ttl else self._client.timeout
         try:
             if self._connection.closed:
@@ -435,7 +472,8 @@ class Hold:
                 self._connection = connection
                 connection.on_push, connection.on_close = self._pushed, self._broken
                 asked = clock()
-            left = await asyncio.wait_for(self._connection.ask(*words), patience)
+            answers = await self._ask_all(patience, "RENEW", *words)
+            left = None if None in answers else min(answers)
         except (ConclaveError, Broken, asyncio.TimeoutError):
             left = False  # it may recover until it is asked again, or another server may answer
         if self._ended:
@@ -452,10 +490,9 @@ class Hold:
 
     async def _clean_up(self):
         """What is lost here may not be over there yet, and the next one waits for it."""
-        words = [self._want.ending, self.name, self.fence, "SECRET", self._client._secret]
         with contextlib.suppress(ConclaveError, Broken, asyncio.TimeoutError):
             if self._want.ttl and not self._connection.closed:
-                await asyncio.wait_for(self._connection.ask(*words), self._client.timeout)
+                await self._ask_all(self._client.timeout, self._want.ending, "SECRET", self._client._secret)
         self._connection.close("lost")
 
 

@@ -64,12 +64,20 @@ class Client:
 
     def lock(self, name, **options):
         """Waits for it; give it back by `with`, or by release(). The options are those of conclave.aio.Client.lock(): `wait`,
-        `ttl`, `shared`, `permits`, `on_lost`, `on_askback`. The client's thread calls these two."""
+        `ttl`, `shared`, `permits`, `on_lost`, `on_askback`, `on_position`. The client's thread calls the callbacks."""
         return self._hold(self._client.lock, name, options)
 
     def campaign(self, name, **options):
         """The same for leadership: `priority`, `value`, and the others but for `shared`."""
         return self._hold(self._client.campaign, name, options)
+
+    def lock_all(self, names, **options):
+        """All of these names or none, without deadlock; see conclave.aio.Client.lock_all()."""
+        return self._hold(self._client.lock_all, names, options)
+
+    def sequence(self, name, count=1):
+        """The first of `count` numbers that nobody else gets, above all that were given for that name before."""
+        return self._run(self._client.sequence(name, count))
 
     def _hold(self, ask, name, options):
         hold = Hold(self)
@@ -121,6 +129,10 @@ class Hold:
     @property
     def fence(self):
         return self._hold.fence
+
+    @property
+    def fences(self):
+        return self._hold.fences
 
     @property
     def left(self):

@@ -31,6 +31,7 @@ def options(step):
     for key in ("wait", "ttl"):
         if key in step:
             given[key] = step[key] / 1000
+    given["on_position"] = lambda position: tell(event="position", hold=step["hold"], position=position)
     given["on_lost"] = lambda _: tell(event="lost", hold=step["hold"])
     given["on_askback"] = lambda _, asker: tell(event="askback", hold=step["hold"], asker=asker)
     return given
@@ -53,10 +54,12 @@ def failed(step, error):
 
 def run_sync(client, step):
     verb = step["do"]
-    if verb in ("lock", "campaign"):
-        hold = getattr(client, verb)(step["name"], **options(step))
+    if verb in ("lock", "campaign", "lock_all"):
+        hold = getattr(client, verb)(step.get("names") or step["name"], **options(step))
         HOLDS[step["hold"]] = hold
-        return {"fence": hold.fence}
+        return {"fence": hold.fence, "fences": hold.fences}
+    if verb == "sequence":
+        return {"fence": client.sequence(step["name"], step["count"])}
     if verb == "held":
         return {"held": HOLDS[step["hold"]].held}
     if verb == "release":
@@ -101,10 +104,12 @@ def sync_main():
 
 async def run_aio(client, step, tasks):
     verb = step["do"]
-    if verb in ("lock", "campaign"):
-        hold = await getattr(client, verb)(step["name"], **options(step))
+    if verb in ("lock", "campaign", "lock_all"):
+        hold = await getattr(client, verb)(step.get("names") or step["name"], **options(step))
         HOLDS[step["hold"]] = hold
-        return {"fence": hold.fence}
+        return {"fence": hold.fence, "fences": hold.fences}
+    if verb == "sequence":
+        return {"fence": await client.sequence(step["name"], step["count"])}
     if verb == "held":
         return {"held": HOLDS[step["hold"]].held}
     if verb == "release":
@@ -147,7 +152,7 @@ async def aio_main():
             answered(step, {"cannot": []})
         else:
             task = asyncio.ensure_future(run(step))
-            if step["do"] in ("lock", "campaign"):
+            if step["do"] in ("lock", "campaign", "lock_all"):
                 tasks[step["hold"]] = task
 
 

@@ -39,7 +39,7 @@ public final class Driver {
     }
 
     private static Want want(Map<?, ?> step, String hold) {
-        Want want = new Want().onLost(lost -> tell(Map.of("event", "lost", "hold", hold)))
+        Want want = new Want().onPosition(place -> tell(Map.of("event", "position", "hold", hold, "position", place))).onLost(lost -> tell(Map.of("event", "lost", "hold", hold)))
                 .onAskedBack((held, asker) -> tell(Map.of("event", "askback", "hold", hold, "asker", String.valueOf(asker))));
         if (step.get("wait") instanceof Long wait)
             want.waiting(Duration.ofMillis(wait));
@@ -59,11 +59,17 @@ public final class Driver {
     private static Map<String, Object> follow(Map<?, ?> step) throws ConclaveException, InterruptedException {
         String verb = (String) step.get("do"), name = (String) step.get("name"), label = (String) step.get("hold");
         switch (verb) {
-            case "lock", "campaign" -> {
+            case "lock", "campaign", "lock_all" -> {
                 WAITS.put(label, Thread.currentThread());
-                Hold hold = verb.equals("lock") ? client.lock(name, want(step, label)) : client.campaign(name, want(step, label));
+                Want want = want(step, label);
+                Hold hold = step.get("names") instanceof List<?> names
+                        ? client.lockAll(names.stream().map(String::valueOf).toList(), want)
+                        : verb.equals("lock") ? client.lock(name, want) : client.campaign(name, want);
                 HOLDS.put(label, hold);
-                return Map.of("fence", hold.fence());
+                return Map.of("fence", hold.fence(), "fences", hold.fences());
+            }
+            case "sequence" -> {
+                return Map.of("fence", client.sequence(name, ((Long) step.get("count")).intValue()));
             }
             case "held" -> {
                 return Map.of("held", HOLDS.get(label).isHeld());

@@ -128,12 +128,28 @@ public final class Client implements AutoCloseable {
     }
 
     public Hold lock(String name, Want want) throws ConclaveException, InterruptedException {
-        return acquire(false, name, want);
+        return acquire(new Names(List.of(name), false, false), want);
+    }
+
+    /**
+     * All of these names or none, without deadlock; Hold.fences() has their fences in that order. If one of them is lost, all
+     * are. They have a time to live, and are not shared.
+     */
+    public Hold lockAll(List<String> names, Want want) throws ConclaveException, InterruptedException {
+        if (names.isEmpty() || want.ttlMs == 0 || want.shared || want.permits > 0)
+            throw new ConclaveException(Kind.INVALID, "several names at once expect a name, a time to live, and not to be shared");
+        return acquire(new Names(List.copyOf(names), true, false), want);
+    }
+
+    /** The first of so many numbers that nobody else gets, above all that were given for that name before. */
+    public long sequence(String name, int count) throws ConclaveException, InterruptedException {
+        Want.checkName(name);
+        return execute("SEQUENCE", name, count) instanceof Long first ? first : 0;
     }
 
     /** Waits until this client leads. */
     public Hold campaign(String name, Want want) throws ConclaveException, InterruptedException {
-        return acquire(true, name, want);
+        return acquire(new Names(List.of(name), false, true), want);
     }
 
     /** Null: nobody leads. */
@@ -257,8 +273,9 @@ public final class Client implements AutoCloseable {
 
     // ---- waiting ----
 
-    private Hold acquire(boolean leads, String lock, Want want) throws ConclaveException, InterruptedException {
-        Want.checkName(lock);
+    private Hold acquire(Names names, Want want) throws ConclaveException, InterruptedException {
+        for (String name : names.list())
+            Want.checkName(name);
         long until = want.waitMs < 0 ? Clock.NEVER : Clock.now() + want.waitMs;
         long failing = -1;
         boolean heard = false;
@@ -267,11 +284,11 @@ public final class Client implements AutoCloseable {
             try {
                 Connection connection = connect(timeoutMs, until);
                 heard = true;
-                Hold hold = acquireOnce(connection, leads, lock, want, until);
+                Hold hold = acquireOnce(connection, names, want, until);
                 if (hold != null)
                     return hold;
                 if (Clock.now() >= until)
-                    throw new ConclaveException(Kind.TIMEOUT, lock + ": waited too long");
+                    throw new ConclaveException(Kind.TIMEOUT, names + ": waited too long");
             } catch (ConclaveException error) {
                 boolean noServer = error.kind() == Kind.NO_SERVER;
                 if (!noServer && error.kind() != Kind.NO_QUORUM || noServer && !heard)
@@ -288,30 +305,33 @@ public final class Client implements AutoCloseable {
     }
 
     /** Asks one server. Null: it was granted while this process stood still, and may be over already. */
-    private Hold acquireOnce(Connection connection, boolean leads, String lock, Want want, long until)
+    private Hold acquireOnce(Connection connection, Names names, Want want, long until)
             throws ConclaveException, InterruptedException {
         long asked = Clock.now();
-        Object reply = await(connection, leads, lock, want, asked, until);
+        Object reply = await(connection, names, want, asked, until);
         if (reply == null) {
             keep(connection);
-            throw new ConclaveException(Kind.TIMEOUT, lock + ": waited too long");
+            throw new ConclaveException(Kind.TIMEOUT, names + ": waited too long");
         }
-        if (!(reply instanceof List<?> granted) || granted.size() != 2)
-            throw new ConclaveException(Kind.REFUSED, "the server's answer is no fence");
-        Hold hold = new Hold(this, connection, leads, lock, want, (Long) granted.get(0), asked, (Long) granted.get(1));
-        if (hold.isHeld()) {
+        Names.Granted granted = names.read(reply);
+        Hold hold = new Hold(this, connection, names, want, granted.fences(), asked, granted.leftMs());
+        if (hold.isHeld() || names.several() && hold.confirm()) {
             hold.begin();
             return hold;
         }
         keep(connection);
-        giveBack(leads, lock, want, hold.fence());
+        giveBack(names, want, granted.fences());
         return null;
     }
 
-    private Object await(Connection connection, boolean leads, String lock, Want want, long asked, long until)
+    private Object await(Connection connection, Names names, Want want, long asked, long until)
             throws ConclaveException, InterruptedException {
         long waitMs = until == Clock.NEVER ? -1 : Math.max(0, until - asked);
-        CompletableFuture<Object> answer = connection.ask(want.asking(leads, lock, secret, waitMs).toArray());
+        connection.listen(push -> {
+            if (push.size() > 2 && "position".equals(push.get(0)) && push.get(2) instanceof Long place)
+                want.onPosition.accept(place);
+        }, why -> {});
+        CompletableFuture<Object> answer = connection.ask(want.asking(names, secret, waitMs).toArray());
         try {
             for (;;) {
                 long left = until == Clock.NEVER ? Clock.NEVER : until + timeoutMs - Clock.now();
@@ -325,11 +345,11 @@ public final class Client implements AutoCloseable {
                 Connection.open(connection.server, credentials, name, timeoutMs).close("closed");
             }
         } catch (InterruptedException error) {
-            daemon("conclave-withdraw", () -> withdraw(connection, answer, leads, lock, want)).start();
+            daemon("conclave-withdraw", () -> withdraw(connection, answer, names, want)).start();
             throw error;
         } catch (ConclaveException error) {
             if (error.kind() == Kind.NO_SERVER)
-                daemon("conclave-withdraw", () -> withdraw(connection, answer, leads, lock, want)).start();
+                daemon("conclave-withdraw", () -> withdraw(connection, answer, names, want)).start();
             else
                 keep(connection);
             throw error;
@@ -337,19 +357,22 @@ public final class Client implements AutoCloseable {
     }
 
     /** A grant that was on its way is given back: it would block its name for as long as its time to live. */
-    private void withdraw(Connection connection, CompletableFuture<Object> answer, boolean leads, String lock, Want want) {
+    private void withdraw(Connection connection, CompletableFuture<Object> answer, Names names, Want want) {
         try {
-            if (connection.lastWords(answer) instanceof List<?> granted)
-                giveBack(leads, lock, want, (Long) granted.get(0));
+            Object reply = connection.lastWords(answer);
+            if (reply != null)
+                giveBack(names, want, names.read(reply).fences());
+        } catch (ConclaveException error) {
+            return; // that was no grant
         } catch (InterruptedException error) {
             Thread.currentThread().interrupt();
         }
     }
 
-    private void giveBack(boolean leads, String lock, Want want, long fence) throws InterruptedException {
+    private void giveBack(Names names, Want want, List<Long> fences) throws InterruptedException {
         try {
-            if (want.ttlMs > 0)
-                execute(leads ? "RESIGN" : "UNLOCK", lock, fence, "SECRET", secret);
+            for (int i = 0; want.ttlMs > 0 && i < fences.size(); i++)
+                execute(names.ending(), names.list().get(i), fences.get(i), "SECRET", secret);
         } catch (ConclaveException error) {
             return; // it ends when its time is over
         }

@@ -4,19 +4,20 @@ package conclave;
 import conclave.ConclaveException.Kind;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /** A lock or a leadership that is held. Close it to give it back. */
 public final class Hold implements AutoCloseable {
     private enum State { HELD, LOST, RELEASED }
 
     private final Client client;
-    private final boolean leads;
-    private final String name;
+    private final Names names;
     private final Want want;
-    private final long fence;
+    private final List<Long> fences;
     private Connection connection;
     private Thread keeper;
     private State state = State.HELD;
@@ -25,14 +26,18 @@ public final class Hold implements AutoCloseable {
     private long renewAt;
     private Future<?> alarm;
 
-    Hold(Client client, Connection connection, boolean leads, String name, Want want, long fence, long asked, long leftMs) {
+    Hold(Client client, Connection connection, Names names, Want want, List<Long> fences, long asked, long leftMs) {
         this.client = client;
         this.connection = connection;
-        this.leads = leads;
-        this.name = name;
+        this.names = names;
         this.want = want;
-        this.fence = fence;
+        this.fences = fences;
         extend(asked, leftMs);
+    }
+
+    /** Of several names nobody has told how long they last. False: they may be over. */
+    boolean confirm() throws InterruptedException {
+        return renew() && isHeld();
     }
 
     void begin() {
@@ -48,12 +53,17 @@ public final class Hold implements AutoCloseable {
     // ---- what a holder asks ----
 
     public String name() {
-        return name;
+        return names.toString();
     }
 
     /** Above those of all earlier holders, and below 2^53. */
     public long fence() {
-        return fence;
+        return fences.get(0);
+    }
+
+    /** Of several names, in their order. */
+    public List<Long> fences() {
+        return fences;
     }
 
     /** Milliseconds for which it is surely held, by this process's own clock; 0 if it is not. */
@@ -63,7 +73,7 @@ public final class Hold implements AutoCloseable {
             long left = ends == Clock.NEVER ? Clock.NEVER : ends - Clock.now();
             if (state == State.HELD && left > 0)
                 return left;
-            over = state == State.HELD;
+            over = state == State.HELD && keeper != null;
         }
         if (over)
             lose("its time ran out");
@@ -82,7 +92,7 @@ public final class Hold implements AutoCloseable {
     }
 
     private synchronized LockLostException loss() {
-        return new LockLostException(name + ", fence " + fence + ": " + why);
+        return new LockLostException(names + ", fence " + fence() + ": " + why);
     }
 
     /** Gives it back. LockLostException if it was lost. If no server answers, it ends by itself when its time is over. */
@@ -111,29 +121,49 @@ public final class Hold implements AutoCloseable {
     }
 
     private void release() throws ConclaveException, InterruptedException {
-        List<Object> words = new ArrayList<>(List.of(leads ? "RESIGN" : "UNLOCK", name, fence));
-        if (want.ttlMs > 0)
-            words.addAll(List.of("SECRET", client.secret));
+        Object[] proof = want.ttlMs > 0 ? new Object[] {"SECRET", client.secret} : new Object[0];
         for (int attempt = 0; attempt <= client.serverCount() && Clock.now() < ends; attempt++) {
             if (connection.isClosed() && want.ttlMs == 0)
                 return; // it has ended with its connection
-            Object released;
+            Long released;
             try {
                 if (connection.isClosed())
                     connection = client.connect(client.timeoutMs, ends);
-                released = connection.askWithin(client.timeoutMs, words.toArray());
+                released = askAll(client.timeoutMs, names.ending(), proof);
             } catch (ConclaveException error) {
                 client.giveUp();
                 connection.close("no answer");
                 continue;
             }
             client.keep(connection);
-            if (Long.valueOf(0).equals(released) && attempt == 0) {
+            if (released != null && released == 0 && attempt == 0) {
                 why = "it was not held any more";
                 throw loss();
             }
             return;
         }
+    }
+
+    /** The least of the answers about each of its names; null if one of them is. */
+    private Long askAll(long patienceMs, String verb, Object... more) throws ConclaveException, InterruptedException {
+        List<CompletableFuture<Object>> answers = new ArrayList<>();
+        for (int i = 0; i < fences.size(); i++) {
+            List<Object> words = new ArrayList<>(List.of(verb, names.list().get(i), fences.get(i)));
+            words.addAll(List.of(more));
+            answers.add(connection.ask(words.toArray()));
+        }
+        Long least = Long.MAX_VALUE;
+        long until = Clock.now() + patienceMs;
+        for (CompletableFuture<Object> answer : answers) {
+            try {
+                Object told = Connection.await(answer, until - Clock.now());
+                least = least == null || !(told instanceof Long number) ? null : Long.valueOf(Math.min(least, number));
+            } catch (TimeoutException late) {
+                connection.close("no answer");
+                throw new ConclaveException(Kind.NO_SERVER, connection.server.text() + ": no answer");
+            }
+        }
+        return least;
     }
 
     // ---- its end ----
@@ -152,6 +182,8 @@ public final class Hold implements AutoCloseable {
                 return;
             why = reason;
             end(State.LOST);
+            if (keeper == null)
+                return; // nobody has it before it has begun
         }
         Client.daemon("conclave-lost", () -> want.onLost.accept(this)).start();
     }
@@ -171,10 +203,11 @@ public final class Hold implements AutoCloseable {
     }
 
     private void pushed(List<Object> push) {
-        if (push.size() < 3 || !name.equals(push.get(1)) || !Long.valueOf(fence).equals(push.get(2)))
+        int which = push.size() < 3 ? -1 : names.list().indexOf(push.get(1));
+        if (which < 0 || !fences.get(which).equals(push.get(2)))
             return;
         if ("lost".equals(push.get(0)))
-            lose("the server says so");
+            lose(push.size() > 3 ? String.valueOf(push.get(3)) : "the server says so");
         else if ("askback".equals(push.get(0)) && push.size() > 3)
             Client.daemon("conclave-asked-back", () -> want.onAskedBack.accept(this, (String) push.get(3))).start();
     }
@@ -209,7 +242,7 @@ public final class Hold implements AutoCloseable {
                 if (!renew())
                     pause();
             if (isLost() && want.ttlMs > 0 && !connection.isClosed()) // it may not be over there, and the next one waits for it
-                connection.askWithin(client.timeoutMs, leads ? "RESIGN" : "UNLOCK", name, fence, "SECRET", client.secret);
+                askAll(client.timeoutMs, names.ending(), "SECRET", client.secret);
         } catch (ConclaveException error) {
             connection.close("lost");
         } catch (InterruptedException error) {
@@ -241,14 +274,14 @@ public final class Hold implements AutoCloseable {
 
     /** True if a server answered. */
     private boolean renew() throws InterruptedException {
-        List<Object> words = new ArrayList<>(List.of("RENEW", name, fence));
+        List<Object> words = new ArrayList<>();
         long patienceMs = client.timeoutMs;
         if (want.ttlMs > 0) {
             words.addAll(List.of("SECRET", client.secret, "TTL", want.ttlMs));
-            words.addAll(want.kind(leads));
+            words.addAll(want.kind(names.leads()));
             patienceMs = Math.min(patienceMs, Math.max(50, want.ttlMs / 8));
         }
-        Object left;
+        Long left;
         long asked;
         try {
             if (connection.isClosed()) {
@@ -256,7 +289,7 @@ public final class Hold implements AutoCloseable {
                 listen(connection);
             }
             asked = Clock.now();
-            left = connection.askWithin(patienceMs, words.toArray());
+            left = askAll(patienceMs, "RENEW", words.toArray());
         } catch (ConclaveException error) { // the server may recover until it is asked again, or another one may answer
             if (want.ttlMs > 0) {
                 client.giveUp();
@@ -264,8 +297,8 @@ public final class Hold implements AutoCloseable {
             }
             return error.kind() == Kind.INVALID && client.isClosed();
         }
-        if (left instanceof Long ms)
-            extend(asked, ms);
+        if (left != null)
+            extend(asked, left);
         else
             lose("the servers have given it to nobody, or to somebody else");
         return true;

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 
 /** How a lock or a leadership is asked for: {@code new Want().waiting(Duration.ofSeconds(5)).shared()}. */
 public final class Want {
@@ -20,6 +21,7 @@ public final class Want {
     String value;
     Consumer<Hold> onLost = hold -> {};
     BiConsumer<Hold, String> onAskedBack = (hold, asker) -> {};
+    LongConsumer onPosition = place -> {};
 
     /** No longer than that, then TIMEOUT; zero tries once. Without it, for as long as it takes. */
     public Want waiting(Duration wait) {
@@ -69,6 +71,12 @@ public final class Want {
         return this;
     }
 
+    /** While it waits: its place in the queue, whenever that has changed. */
+    public Want onPosition(LongConsumer callback) {
+        onPosition = callback;
+        return this;
+    }
+
     static void checkName(String name) throws ConclaveException {
         int length = name.getBytes(StandardCharsets.UTF_8).length;
         if (length < 1 || length > NAME_BYTES || name.chars().anyMatch(c -> c < ' ' || c == 127))
@@ -91,8 +99,13 @@ public final class Want {
         return words;
     }
 
-    List<Object> asking(boolean leads, String name, String secret, long leftMs) {
-        List<Object> words = new ArrayList<>(List.of(leads ? "CAMPAIGN" : "LOCK", name, "DEADLINE"));
+    List<Object> asking(Names names, String secret, long leftMs) {
+        boolean leads = names.leads();
+        List<Object> words = new ArrayList<>();
+        if (names.several())
+            words.add("LOCKALL");
+        else
+            words.addAll(List.of(leads ? "CAMPAIGN" : "LOCK", names.list().get(0), "DEADLINE"));
         if (leads && priority > 0)
             words.addAll(List.of("PRIORITY", priority));
         List<Object> kind = kind(leads);
@@ -101,6 +114,8 @@ public final class Want {
             words.addAll(List.of("TTL", ttlMs, "SECRET", secret));
         if (leftMs >= 0)
             words.addAll(List.of("WAIT", leftMs));
+        if (names.several())
+            words.addAll(names.list());
         return words;
     }
 }
