@@ -126,6 +126,7 @@ static int acquire(struct worker *worker, json_t *step)
     const char *name = json_string_value(json_object_get(step, "name"));
     const uint64_t wait_ms = number(step, "wait", UINT64_MAX), ttl_ms = number(step, "ttl", CONCLAVE_TTL_MS);
     const bool patient = wait_ms == UINT64_MAX;
+    const char *value = text(step, "value");
     worker->leads = is(step, "campaign");
     snprintf(worker->name, sizeof worker->name, "%s", name);
     if (worker->leads)
@@ -134,13 +135,16 @@ static int acquire(struct worker *worker, json_t *step)
                                                               .try_once = wait_ms == 0,
                                                               .priority = (uint32_t)number(step, "priority", 0),
                                                               .ttl_ms = ttl_ms,
-                                                              .ends_with_session = ttl_ms == 0},
+                                                              .ends_with_session = ttl_ms == 0,
+                                                              .value = value,
+                                                              .value_length = value ? strlen(value) : 0},
                                  &worker->fence);
     return conclave_lock(worker->session, name,
                          &(struct conclave_want){.wait_ms = patient ? 0 : wait_ms,
                                                  .try_once = wait_ms == 0,
                                                  .ttl_ms = ttl_ms,
                                                  .shared = json_is_true(json_object_get(step, "shared")),
+                                                 .permits = (uint32_t)number(step, "permits", 0),
                                                  .ends_with_session = ttl_ms == 0},
                          &worker->fence);
 }
@@ -156,10 +160,10 @@ static int release(struct worker *worker)
     return error;
 }
 
-static void tell_leader(const struct worker *worker, const char *leader, uint64_t fence)
+static void tell_leader(const struct worker *worker, const char *leader, uint64_t fence, const char *value)
 {
-    tell(json_pack("{s:s, s:s, s:s, s:I}", "event", "leader", "watch", worker->label, "leader", leader, "fence",
-                   (json_int_t)fence));
+    tell(json_pack("{s:s, s:s, s:s, s:I, s:s?}", "event", "leader", "watch", worker->label, "leader", leader, "fence",
+                   (json_int_t)fence, "value", value));
 }
 
 /* Does what it was made for. Without success it has no session any more. */
@@ -172,11 +176,12 @@ static void begin(struct worker *worker)
     if (!error && is(step, "observe")) {
         error = conclave_observe(worker->session, name, &leader);
         if (!error)
-            tell_leader(worker, leader.leader, leader.fence);
+            tell_leader(worker, leader.leader, leader.fence, leader.has_value ? leader.value : NULL);
     } else if (!error && is(step, "leader")) {
         error = conclave_who_leads(worker->session, name, &leader);
         if (!error)
-            result = json_pack("{s:s, s:I}", "leader", leader.leader, "fence", (json_int_t)leader.fence);
+            result = json_pack("{s:s, s:I, s:s?}", "leader", leader.leader, "fence", (json_int_t)leader.fence, "value",
+                               leader.has_value ? leader.value : NULL);
     } else if (!error) {
         error = acquire(worker, step);
         result = json_pack("{s:I}", "fence", (json_int_t)worker->fence);
@@ -219,8 +224,10 @@ static void watch(struct worker *worker)
     while ((got = conclave_next_event(worker->session, &event, 0)) == 1) {
         if (event.kind == CONCLAVE_EVENT_LOST)
             tell(json_pack("{s:s, s:s}", "event", "lost", "hold", worker->label));
+        else if (event.kind == CONCLAVE_EVENT_ASKED_BACK)
+            tell(json_pack("{s:s, s:s}", "event", "askback", "hold", worker->label));
         else
-            tell_leader(worker, event.leader, event.fence);
+            tell_leader(worker, event.leader, event.fence, event.has_value ? event.value : NULL);
     }
     struct pollfd ready[] = {{.fd = worker->wake, .events = POLLIN},
                              {.fd = conclave_fd(worker->session), .events = POLLIN}};
@@ -310,7 +317,7 @@ static void follow(json_t *step)
             .tls_private_key = text(given, "tls_private_key"),
             .client = text(given, "client"),
         };
-        answer(step, 0, NULL, json_pack("{s:[s, s, s]}", "cannot", "value", "askback", "permits"));
+        answer(step, 0, NULL, json_pack("{s:[s, s, s]}", "cannot", "askback", "lock_all", "sequence"));
     } else if (is(step, "close")) {
         close_all(step);
     } else if (is(step, "cancel")) {
