@@ -473,10 +473,10 @@ static const struct {
     bool by_hand;         /* may be a line of words: it changes nothing, so a browser may be made to send it */
 } commands[] = {
     {"LOCK", 2, 12, run_lock, false, CV_MAY_LOCK, false},
-    {"LOCKALL", 2, NO_LIMIT, lock_all_run, false, CV_MAY_TALK, false},
-    {"SEQUENCE", 2, 3, lock_all_run_sequence, false, CV_MAY_LOCK, false},
     {"UNLOCK", 3, 5, run_unlock, false, CV_MAY_LOCK, false},
     {"RENEW", 3, 13, run_renew, false, CV_MAY_TALK, false},
+    {"LOCKALL", 2, NO_LIMIT, lock_all_run, false, CV_MAY_TALK, false},
+    {"SEQUENCE", 2, 3, lock_all_run_sequence, false, CV_MAY_LOCK, false},
     {"CAMPAIGN", 2, 13, run_campaign, false, CV_MAY_ELECT, false},
     {"RESIGN", 2, 5, run_resign, false, CV_MAY_ELECT, false},
     {"LEADER", 2, 2, run_leader, false, CV_MAY_OBSERVE, true},

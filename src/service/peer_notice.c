@@ -68,6 +68,7 @@ _Static_assert(sizeof fields / sizeof *fields == PEER_NOTICE_NUMBERS, "as many a
 enum { CLIENT = 1u << 0, VALUE = 1u << 1, PAGE = 1u << 2, ADMIN = 1u << 3, REASON = 1u << 4 };
 
 #define ABSENT UINT32_MAX /* instead of a length */
+#define SHORT_TEXT_BYTES (CV_CLIENT_NAME_BYTES + CV_VALUE_BYTES + CV_KEY_NAME_BYTES + FORCE_REASON_BYTES)
 
 /*
  * In the order of the bits above. In the body, after the numbers, come the lengths of all texts of the notice, 4 bytes
@@ -155,9 +156,9 @@ static char *write_texts(const struct peer_notice *notice, char *at)
     return at + padding;
 }
 
-struct cv_notice peer_notice_write(const struct peer_notice *notice, struct peer_notice_body *body)
+static struct cv_notice write_notice(const struct peer_notice *notice, uint64_t *body)
 {
-    uint64_t *number = body->words;
+    uint64_t *number = body;
     for (size_t i = 0; i < PEER_NOTICE_NUMBERS; i++)
         if (kinds[notice->kind].carries & 1u << i) {
             memcpy(number, (const char *)notice + fields[i].place, sizeof *number);
@@ -168,14 +169,33 @@ struct cv_notice peer_notice_write(const struct peer_notice *notice, struct peer
     return (struct cv_notice){.subject = notice->subject,
                               .name = notice->name,
                               .kind = notice->kind,
-                              .words = (uint32_t)(end - (char *)body->words) / 4,
-                              .body = body->words};
+                              .words = (uint32_t)(end - (char *)body) / 4,
+                              .body = body};
+}
+
+struct cv_notice peer_notice_write(const struct peer_notice *notice, struct peer_notice_body *body)
+{
+    return write_notice(notice, body->words);
+}
+
+/* The room for a page is many pages of the stack, which the other notices need not touch. */
+__attribute__((noinline)) static cv_set send_page(const struct cv_service *service, cv_node to,
+                                                  const struct peer_notice *notice)
+{
+    struct peer_notice_body body;
+    const struct cv_notice carried = peer_notice_write(notice, &body);
+    return cv_member_notify(service->member, to, &carried);
 }
 
 cv_set peer_notice_send(const struct cv_service *service, cv_node to, const struct peer_notice *notice)
 {
-    struct peer_notice_body body;
-    const struct cv_notice carried = peer_notice_write(notice, &body);
+    const struct cv_algorithm_host *host = service->host;
+    uint64_t body[PEER_NOTICE_NUMBERS + SHORT_TEXT_BYTES / 8 + PEER_NOTICE_TEXTS];
+    if (to == CV_NOBODY && host->view.members == cv_set_of(host->roster->me))
+        return 0; /* there is nobody else */
+    if (kinds[notice->kind].tells & PAGE)
+        return send_page(service, to, notice);
+    const struct cv_notice carried = write_notice(notice, body);
     return cv_member_notify(service->member, to, &carried);
 }
 
