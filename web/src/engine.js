@@ -87,8 +87,12 @@ class ServedEngine {
   }
 
   async call(name, words) {
-    const answer = await fetch(`${this.address}/${name}`, { method: "POST", body: JSON.stringify(words) });
-    return answer.text();
+    try {
+      const answer = await fetch(`${this.address}/${name}`, { method: "POST", body: JSON.stringify(words) });
+      return await answer.text();
+    } catch {
+      throw new Error("The program that serves this page does not answer. Is conclave explore still running?");
+    }
   }
 
   request(name, data, tell) {
