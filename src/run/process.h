@@ -15,7 +15,7 @@
 #include "run/step_log.h"
 
 #define UNREACHABLE UINT32_MAX
-#define MOST_STRANGERS 32
+#define MOST_STRANGERS 256
 #define NO_TIME UINT64_MAX
 
 /* A message on its way. */
