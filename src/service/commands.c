@@ -391,7 +391,24 @@ static void run_leader(struct session *session, words command)
 static void run_observe(struct session *session, words command)
 {
     if (word_is_name(session, command->word[1]))
-        observers_add(session, command->word[1]);
+        observers_add(session, CV_SUBJECT_LEADER, command->word[1]);
+}
+
+static void run_unobserve(struct session *session, words command)
+{
+    observers_end(session, CV_SUBJECT_LEADER, command);
+}
+
+/* What other members know comes as a push. */
+static void run_watch(struct session *session, words command)
+{
+    if (word_is_name(session, command->word[1]))
+        observers_add(session, CV_SUBJECT_LOCK, command->word[1]);
+}
+
+static void run_unwatch(struct session *session, words command)
+{
+    observers_end(session, CV_SUBJECT_LOCK, command);
 }
 
 /* ---- WAITERS, ASKBACK ---- */
@@ -481,7 +498,9 @@ static const struct {
     {"RESIGN", 2, 5, run_resign, false, CV_MAY_ELECT, false},
     {"LEADER", 2, 2, run_leader, false, CV_MAY_OBSERVE, true},
     {"OBSERVE", 2, 2, run_observe, true, CV_MAY_OBSERVE, false},
-    {"UNOBSERVE", 1, 2, observers_end, true, CV_MAY_TALK, false},
+    {"UNOBSERVE", 1, 2, run_unobserve, true, CV_MAY_TALK, false},
+    {"WATCH", 2, 2, run_watch, true, CV_MAY_OBSERVE, false},
+    {"UNWATCH", 1, 2, run_unwatch, true, CV_MAY_TALK, false},
     {"LOCKS", 1, 3, listing_locks, false, CV_MAY_TALK, true},
     {"WAITERS", 2, 2, run_waiters, false, CV_MAY_OBSERVE, true},
     {"FORCE", 4, 4, run_force, false, CV_MAY_ADMIN, false},
@@ -530,8 +549,9 @@ void commands_run(struct session *session, words command)
             cv_resp_error(out, "ERR '%s' typed by hand: expected a RESP array, as redis-cli and libraries send it",
                           commands[i].name);
         else if (session->observers && out->protocol < 3 && !commands[i].while_observing)
-            cv_resp_error(out, "ERR '%s': expected OBSERVE, UNOBSERVE, PING or QUIT while observing in RESP2",
-                          commands[i].name);
+            cv_resp_error(
+                out, "ERR '%s': expected OBSERVE, UNOBSERVE, WATCH, UNWATCH, PING or QUIT while observing in RESP2",
+                commands[i].name);
         else if (!places_allow(session, commands[i].by_hand || commands[i].needs == CV_MAY_ADMIN ||
                                             commands[i].run == access_auth))
             return;

@@ -23,13 +23,16 @@ struct leader {
     struct cv_kept_text *value; /* that it publishes, or NULL */
 };
 
-/* A client of this node leads from now on, or does not any more. */
+/* A client of this node leads, or holds a lock that is watched, from now on, or does not any more. */
 void leader_announce(struct lock *lock, const struct lock_hold *hold, bool leads);
 /* A view has begun. */
 void leader_resume(struct lock *lock);
 /* The name is gone. */
 void leader_forget(struct lock *lock);
 
+/* Clients of this node watch a lock, or do not any more. */
+void leader_watch(struct lock *lock, bool watches);
+void leader_hear_watch(struct cv_service *service, const struct peer_notice *notice);
 /* A client of another member leads, or leads no more. */
 void leader_hear_change(struct cv_service *service, const struct peer_notice *notice);
 /* Another member knows that the leader of that fence has ended. */

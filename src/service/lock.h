@@ -100,6 +100,7 @@ struct lock {
     bool moved;                               /* it is one of them */
 
     struct leader leader;    /* elections: the latest this node has heard of */
+    cv_set watchers;         /* members whose clients watch it */
     cv_set unaware;          /* members that have yet to say that they know its end */
     uint64_t rests_until_us; /* a holder was lost: the lock-delay */
 

@@ -13,7 +13,7 @@
 static void write_news(struct cv_resp_writer *out, const struct lock *lock)
 {
     cv_resp_push(out, lock->leader.value ? 5 : 4);
-    cv_resp_word(out, "leader");
+    cv_resp_word(out, lock->instance->subject == CV_SUBJECT_LOCK ? "lock" : "leader");
     cv_resp_bulk(out, cv_instance_name(lock->instance));
     if (lock->leader.leads)
         info_write_session(out, lock->leader.id, lock->leader.session);
@@ -50,6 +50,15 @@ void observers_tell(const struct lock *lock)
         cv_resp_end(&news[i]);
 }
 
+/* What is known of the lock grows old from now on. */
+static void stop_watching(struct lock *lock)
+{
+    leader_forget(lock);
+    lock->leader = (struct leader){0};
+    if (cv_host_ready(lock->service->host))
+        leader_watch(lock, false);
+}
+
 void observers_drop(struct observer *observer)
 {
     *(observer->previous ? &observer->previous->next : &observer->lock->observers) = observer->next;
@@ -57,6 +66,8 @@ void observers_drop(struct observer *observer)
         observer->next->previous = observer->previous;
     observer->session->observing--;
     observer->session->service->observing--;
+    if (!observer->lock->observers && observer->lock->instance->subject == CV_SUBJECT_LOCK)
+        stop_watching(observer->lock);
     free(observer);
 }
 
@@ -70,10 +81,10 @@ static bool is_observed(const struct session *session, const struct lock *lock)
     return observer != NULL;
 }
 
-void observers_add(struct session *session, struct cv_text name)
+void observers_add(struct session *session, enum cv_subject subject, struct cv_text name)
 {
     struct cv_service *service = session->service;
-    const struct lock *known = lock_find(service, CV_SUBJECT_LEADER, name);
+    const struct lock *known = lock_find(service, subject, name);
     if (known && is_observed(session, known)) {
         info_write_leader(session, known);
         return;
@@ -84,12 +95,14 @@ void observers_add(struct session *session, struct cv_text name)
                       session->observing >= service->limits->observed_each ? "s" : "");
         return;
     }
-    struct lock *lock = lock_open(service, CV_SUBJECT_LEADER, name);
+    struct lock *lock = lock_open(service, subject, name);
     struct observer *observer = lock ? calloc(1, sizeof *observer) : NULL;
     if (!observer) {
         cv_resp_error(&session->out, "BUSY too many names");
         return;
     }
+    if (subject == CV_SUBJECT_LOCK && !lock->observers)
+        leader_watch(lock, true); /* before it is pushed anything */
     *observer =
         (struct observer){.session = session, .lock = lock, .next = lock->observers, .more = session->observers};
     if (observer->next)
@@ -100,13 +113,14 @@ void observers_add(struct session *session, struct cv_text name)
     info_write_leader(session, lock);
 }
 
-void observers_end(struct session *session, const struct cv_resp_command *command)
+void observers_end(struct session *session, enum cv_subject subject, const struct cv_resp_command *command)
 {
     uint64_t ended = 0;
     for (struct observer **at = &session->observers, *observer; (observer = *at);) {
         const struct cv_text name = cv_instance_name(observer->lock->instance);
-        if (command->count > 1 &&
-            (name.length != command->word[1].length || memcmp(name.start, command->word[1].start, name.length) != 0)) {
+        const bool meant = command->count < 2 || (name.length == command->word[1].length &&
+                                                  memcmp(name.start, command->word[1].start, name.length) == 0);
+        if (!meant || observer->lock->instance->subject != subject) {
             at = &observer->more;
             continue;
         }

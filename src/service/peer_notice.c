@@ -100,8 +100,9 @@ static const struct {
     bool in_any_view;  /* it is true in every view; the others count only in the view they were sent in */
     void (*hear)(struct cv_service *service, const struct peer_notice *notice);
 } kinds[PEER_NOTICE_KINDS] = {
-    [PEER_NOTICE_LEADS] = {LEADER, FENCE | SESSION | ORIGIN, VALUE, true, leader_hear_change},
-    [PEER_NOTICE_LED] = {LEADER, FENCE | SESSION | ORIGIN, 0, true, leader_hear_change},
+    [PEER_NOTICE_LEADS] = {LEADER | LOCK, FENCE | SESSION | ORIGIN, VALUE, true, leader_hear_change},
+    [PEER_NOTICE_LED] = {LEADER | LOCK, FENCE | SESSION | ORIGIN, 0, true, leader_hear_change},
+    [PEER_NOTICE_WATCH] = {LOCK, SHARED, 0, false, leader_hear_watch},
     [PEER_NOTICE_KNOWS] = {LEADER, FENCE, 0, false, leader_hear_known},
     [PEER_NOTICE_UNLOCK] = {LOCK | LEADER, FENCE | TICKET | HOLD_KINDS | DIGEST, 0, true, peer_request_hear_question},
     [PEER_NOTICE_RENEW] = {LOCK, FENCE | TICKET | HOLD_KINDS | TTL | DIGEST, 0, true, peer_request_hear_question},

@@ -31,6 +31,7 @@ enum peer_notice_kind {
     PEER_NOTICE_FORCED, /* the sender keeps a hold that an operator has forced */
     PEER_NOTICE_PAGE,   /* the sender's part of the answer to LIST, WAITERS or ASK_BACK */
     PEER_NOTICE_LOOK,   /* a client of the sender asks about a hold; answered with ANSWER */
+    PEER_NOTICE_WATCH,  /* clients of the sender watch a lock, or do not any more (`shared`) */
     PEER_NOTICE_KINDS
 };
 
@@ -60,7 +61,7 @@ struct peer_notice {
     uint64_t hold_kinds;   /* enum hold_kinds: what the question may be about */
     uint64_t result;       /* an int64_t: what to tell the client; below 0: there is no such hold here */
     uint64_t attribute;    /* of the best candidate; 0: the sender has none */
-    uint64_t shared;       /* 1: the client would share */
+    uint64_t shared;       /* 1: the client would share; it watches */
     uint64_t sharing_kind; /* enum sharing_kind */
     uint64_t generation;   /* of readers; 0: the hold is not shared */
     uint64_t first;        /* the first of the fences that are lent */

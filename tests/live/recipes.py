@@ -335,6 +335,48 @@ def numbers():
     cluster.remove()
 
 
+def pushes(client, count):
+    return [client.push() for _ in range(count)]
+
+
+def watched():
+    """Clients of every node hear who got a lock and when it was given back, in the order of the fences."""
+    with Cluster(3, *CALM) as cluster:
+        watchers = [cluster.client(node) for node in (1, 2, 3)]
+        one, two = cluster.client(1), cluster.client(2)
+        fence = one.ask("LOCK", "a")
+        for watcher in watchers:
+            known = watcher.ask("WATCH", "a")
+            news = ["lock", "a", *known[:2]] if known else watcher.push()
+            assert news[3] == fence and news[2].startswith("1/"), news
+        assert one.ask("UNLOCK", "a", fence) == 1
+        later = two.ask("LOCK", "a")
+        for watcher in watchers:
+            news = watcher.push()
+            if news[3] == fence:  # unless the next grant was faster
+                assert news == ["lock", "a", None, fence]
+                news = watcher.push()
+            assert news[3] == later and news[2].startswith("2/"), news
+        assert watchers[0].ask("UNWATCH", "a") == 1 and watchers[0].ask("UNWATCH") == 0
+        cluster.kill(2)  # the holder's node: the next view tells
+        for watcher in (watchers[2],):
+            assert watcher.push() == ["lock", "a", None, later]
+        last = one.ask("LOCK", "a", "WAIT", 20000, "TTL", 60000)
+        news = watchers[2].push()
+        assert news[3] == last and news[2].startswith("1/"), news
+        assert not watchers[0].pushes
+        plain = cluster.client(3, protocol=2)
+        known = plain.ask("WATCH", "a")
+        assert known is None or known[1] == last
+        assert refused(plain, "LOCK", "b").startswith("ERR 'LOCK'")
+        plain.close()
+        for client in (one, watchers[0], watchers[2]):
+            client.close()
+    cluster.check()
+    cluster.judge()
+    cluster.remove()
+
+
 if __name__ == "__main__":
     sys.exit(main([permits, permits_agree, permits_outlive_nodes, permits_with_a_ttl, crowd_of_permits, permits_in_a_shell, all_or_none, all_with_a_ttl,
-                   all_against_each_other, again, numbers]))
+                   all_against_each_other, again, numbers, watched]))

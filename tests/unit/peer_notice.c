@@ -21,6 +21,7 @@ static const enum cv_subject subject_of[PEER_NOTICE_KINDS] = {
     [PEER_NOTICE_WAITERS] = CV_SUBJECT_LOCK,    [PEER_NOTICE_ASK_BACK] = CV_SUBJECT_LOCK,
     [PEER_NOTICE_PAGE] = CV_SUBJECT_LOCK,       [PEER_NOTICE_FORCE] = CV_SUBJECT_LOCK,
     [PEER_NOTICE_FORCED] = CV_SUBJECT_LOCK,     [PEER_NOTICE_LOOK] = CV_SUBJECT_LOCK,
+    [PEER_NOTICE_WATCH] = CV_SUBJECT_LOCK,
 };
 
 /* All numbers differ, so that a mix-up shows. */
