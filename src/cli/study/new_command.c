@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "algorithm/registry.h"
 #include "cli/command.h"
 #include "cli/study/embedded_files.h"
 #include "cli/study/explore_compile.h"
@@ -30,20 +31,24 @@ static const struct beginning beginnings[] = {
      "    try sim \"$mine\" -n $nodes\n"
      "    try sim \"$mine\" -n $nodes --start all --ids random --delay 1..20 --runs 100\n"
      "done\n"
-     "try check \"$mine\" -n 3\n"},
+     "try check \"$mine\" -n 3\n"
+     "try run \"$mine\" -n 3\n"},
     {"mutex", "suzuki_kasami", "suzuki-kasami", "Suzuki and Kasami's broadcast algorithm", "sk.so",
      "for nodes in 1 2 5 16; do\n"
      "    try sim \"$mine\" -n $nodes --entries 3\n"
      "    try sim \"$mine\" -n $nodes --entries 3 --delay 1..20 --runs 100\n"
      "done\n"
-     "try check \"$mine\" -n 3\n"},
+     "try check \"$mine\" -n 3\n"
+     "try run \"$mine\" -n 3\n"},
     {"synchronous", "independent_set", "independent-set", "An independent set", "set.so",
      "for graph in line ring star complete; do\n"
      "    for host in lockstep abd alpha beta gamma; do\n"
      "        try sim $host --app \"$mine\" -n 6 --graph $graph\n"
      "    done\n"
      "    try sim alpha --app \"$mine\" -n 6 --graph $graph --delay 1..20 --runs 50\n"
-     "done\n"},
+     "done\n"
+     "try check alpha --app \"$mine\" -n 3 --graph line\n"
+     "try run alpha --app \"$mine\" -n 3 --graph line\n"},
 };
 
 struct request {
@@ -63,8 +68,8 @@ const struct options new_options = {
     .usage = "PROBLEM NAME",
     .about =
         "Writes NAME.c, an algorithm that compiles and runs, and NAME_test.sh, which compiles it, runs it under many "
-        "schedules and has the checker try every order of events. Make it yours from there. PROBLEM is election, mutex "
-        "or synchronous. No file is overwritten.",
+        "schedules and between real processes, and has the checker try every order of events. Make it yours from "
+        "there. PROBLEM is election, mutex or synchronous. No file is overwritten.",
     .rows = rows,
     .lenient = true,
 };
@@ -108,6 +113,8 @@ static bool read_request(struct request *request, int argc, char **argv, int *co
     else if (!is_name(request->name))
         command_refuse("new %s %s: expected a name of up to %u letters a to z, digits and '-', a letter first",
                        argv[next], cv_brief(request->name).text, LONGEST_NAME);
+    else if (cv_algorithm_find(request->name))
+        command_refuse("new %s %s: is the name of one that is built in; expected another", argv[next], request->name);
     else
         return name_things(request), true;
     return false;
