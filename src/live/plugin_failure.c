@@ -3,7 +3,9 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "live/host/host.h"
 #include "live/process/event_log.h"
@@ -53,6 +55,33 @@ static void caught(int number)
     }
 }
 
+/* After each second of processor time of the thread: is the handler running that was running a second ago? */
+static void second_passed(int number)
+{
+    static uint64_t step;
+    const struct cv_instance *instance = cv_step_mark.instance;
+    const bool plugin = instance && instance->policy->file;
+    (void)number;
+    if (plugin && cv_step_mark.number == step) {
+        cv_step_mark.fault = "it has not returned after a second of processor time";
+        abort();
+    }
+    step = plugin ? cv_step_mark.number : 0;
+}
+
+static void watch_time(void)
+{
+    const struct itimerspec second = {{1, 0}, {1, 0}};
+    struct sigaction action = {.sa_handler = second_passed, .sa_flags = SA_RESTART | SA_ONSTACK};
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGVTALRM};
+    timer_t timer;
+    event._sigev_un._tid = gettid();
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGVTALRM, &action, NULL);
+    if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) == 0)
+        timer_settime(timer, 0, &second, NULL);
+}
+
 void cv_plugin_failure_tell(void)
 {
     static unsigned char spare[SPARE_STACK];
@@ -65,4 +94,5 @@ void cv_plugin_failure_tell(void)
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < FATAL; i++)
         sigaction(fatal[i].number, &action, &before[i]);
+    watch_time();
 }

@@ -309,7 +309,11 @@ def failing():
         eager = files.build("eager", MUTEX, ("static void release(struct cv_self *me)\n{\n    struct state *my = me->state;\n",
                                              "static void release(struct cv_self *me)\n{\n    struct state *my = me->state;\n"
                                              "    if (me->node == 2)\n        enter(me);\n"))
+        endless = files.build("endless", MUTEX, ("    if (theirs->number > requested(me)[message->from])\n",
+                                                 "    while (me->node == 2)\n        __asm__ volatile(\"\");\n"
+                                                 "    if (theirs->number > requested(me)[message->from])\n"))
         for plugin, caller, words in ((crash, 1, ["handler=receive", "detail=request", "SIGILL"]),
+                                      (endless, 1, ["handler=receive", "it has not returned after a second"]),
                                       (wrong, 3, ["handler=request", "detail=none", "length is not that of its kind"]),
                                       (eager, 3, ["handler=release", "it enters without a request"])):
             with Cluster(3, "--algorithm", f"x*={plugin}", record=False) as cluster:

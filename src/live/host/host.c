@@ -178,7 +178,7 @@ static struct cv_self *begin(struct cv_algorithm_host *host, struct cv_instance 
                              struct cv_event *event)
 {
     struct cv_self *me = &host->self;
-    cv_step_mark = (struct cv_step_mark){.instance = instance, .handler = handler};
+    cv_step_begins(instance, handler);
     if (event) {
         begin_step(host);
         instance->clock = (instance->clock + 1) & CV_CLOCK_MASK;

@@ -133,10 +133,16 @@ struct cv_step_mark {
     const struct cv_instance *instance; /* NULL: no handler is running */
     const char *handler;                /* "receive", "timeout" and so on */
     const char *detail;                 /* the kind of message, or the timer; or NULL */
-    const char *fault;                  /* what the host found wrong with its effects; NULL: nothing */
+    const char *fault;                  /* what is wrong with its effects, or its time; NULL: nothing */
+    uint64_t number;                    /* of all steps of this thread so far */
 };
 
 extern _Thread_local struct cv_step_mark cv_step_mark;
+
+static inline void cv_step_begins(const struct cv_instance *instance, const char *handler)
+{
+    cv_step_mark = (struct cv_step_mark){instance, handler, .number = cv_step_mark.number + 1};
+}
 
 /* A message on its way, with the runtime's data on it. */
 struct cv_parcel {

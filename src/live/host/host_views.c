@@ -26,7 +26,7 @@ int cv_host_restart(struct cv_algorithm_host *host, struct cv_instance *instance
         instance->group->attributes = instance->attributes;
         instance->group->absence = true;
     }
-    cv_step_mark = (struct cv_step_mark){.instance = instance, .handler = "state_size"};
+    cv_step_begins(instance, "state_size");
     const size_t bytes =
         algorithm->state_size ? algorithm->state_size(instance->group, host->roster->me) : algorithm->state_bytes;
     cv_step_mark.instance = NULL;
@@ -50,7 +50,7 @@ int cv_host_restart(struct cv_algorithm_host *host, struct cv_instance *instance
     host->self.state = instance->state;
     host->self.group = instance->group;
     host->self.node = host->roster->me;
-    cv_step_mark = (struct cv_step_mark){.instance = instance, .handler = "init"};
+    cv_step_begins(instance, "init");
     if (algorithm->init)
         algorithm->init(&host->self);
     cv_step_mark.instance = NULL;
@@ -121,7 +121,7 @@ void cv_host_adopt(struct cv_algorithm_host *host, struct cv_instance *instance)
     me->clock = instance->clock;
     me->used = 0;
     me->effects = 0;
-    cv_step_mark = (struct cv_step_mark){.instance = instance, .handler = "adopt"};
+    cv_step_begins(instance, "adopt");
     instance->policy->algorithm->adopt(me, instance->holder, instance->fence);
     assert(!me->used);
     cv_step_mark.instance = NULL;
