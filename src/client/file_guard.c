@@ -47,10 +47,14 @@ static char *resolve(const char *path)
     if (found || errno != ENOENT)
         return found;
     struct stat link;
+    if (lstat(path, &link) == 0) {
+        if (!S_ISLNK(link.st_mode))
+            return realpath(path, NULL); /* somebody has made it meanwhile */
+        errno = ENOENT;                  /* it leads nowhere */
+        return NULL;
+    }
     char *one = strdup(path), *other = strdup(path), *directory = NULL;
-    if (lstat(path, &link) == 0)
-        errno = ENOENT; /* it leads nowhere */
-    else if (one && other)
+    if (one && other)
         directory = realpath(dirname(one), NULL);
     const char *base = other ? basename(other) : "";
     if (directory && asprintf(&found, "%s/%s", directory, base) < 0)
@@ -129,13 +133,21 @@ static int lock_mark(const struct conclave_guarded *it)
     }
 }
 
-static int look(const struct conclave_guarded *it, uint64_t *fence)
+/* What is being written must not be read: it may be half of two numbers. If `waits` is false, it is 0 meanwhile. */
+static int look(const struct conclave_guarded *it, bool waits, uint64_t *fence)
 {
     const int mark = openat(it->directory, it->mark, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int locked = -1, result = 0;
     *fence = 0;
     if (mark < 0)
         return errno == ENOENT ? 0 : -1;
-    const int result = read_mark(mark, fence);
+    do
+        locked = flock(mark, waits ? LOCK_SH : LOCK_SH | LOCK_NB);
+    while (locked && errno == EINTR);
+    if (!locked)
+        result = read_mark(mark, fence);
+    else if (errno != EWOULDBLOCK)
+        result = -1;
     close(mark);
     return result;
 }
@@ -183,7 +195,7 @@ int conclave_guard_open(struct conclave_guarded **guarded, const char *path, uin
     it->directory = it->fd = -1;
     it->fence = fence;
     uint64_t highest = 0;
-    int error = find(it, path) || look(it, &highest) ? CONCLAVE_FILE : 0;
+    int error = find(it, path) || look(it, false, &highest) ? CONCLAVE_FILE : 0;
     if (!error && highest > fence)
         error = CONCLAVE_STALE;
     if (!error && begin_temporary(it))
@@ -251,7 +263,7 @@ int conclave_guard_highest(const char *path, uint64_t *fence)
     *fence = 0;
     if (!path || !*path)
         return CONCLAVE_INVALID;
-    const int error = find(&it, path) || look(&it, fence) ? CONCLAVE_FILE : 0;
+    const int error = find(&it, path) || look(&it, true, fence) ? CONCLAVE_FILE : 0;
     if (it.directory >= 0)
         close(it.directory);
     return error;
