@@ -45,11 +45,20 @@ func (c *Client) Leader(ctx context.Context, name string) (Leader, error) {
 // Observe sends the present leader, and every change, until the context ends; then the channel is closed. If the server is
 // lost or hangs, it goes on with another one.
 func (c *Client) Observe(ctx context.Context, name string) (<-chan Leader, error) {
-	w := want{names: []string{name}}
+	return c.observe(ctx, &observation{name: name, first: "OBSERVE", again: "LEADER", push: "leader"})
+}
+
+// Watch is the same for a lock: who got it last, and nobody when it was given back. A short hold may be missed.
+func (c *Client) Watch(ctx context.Context, name string) (<-chan Leader, error) {
+	return c.observe(ctx, &observation{name: name, first: "WATCH", again: "WATCH", push: "lock"})
+}
+
+func (c *Client) observe(ctx context.Context, o *observation) (<-chan Leader, error) {
+	w := want{names: []string{o.name}}
 	if err := w.check(); err != nil {
 		return nil, err
 	}
-	o := &observation{client: c, name: name, news: make(chan Leader)}
+	o.client, o.news = c, make(chan Leader)
 	go o.run(ctx)
 	return o.news, nil
 }
@@ -57,6 +66,9 @@ func (c *Client) Observe(ctx context.Context, name string) (<-chan Leader, error
 type observation struct {
 	client *Client
 	name   string
+	first  string // the command that begins it
+	again  string // and the one that looks again
+	push   string
 	news   chan Leader
 	last   Leader
 	begun  bool
@@ -76,17 +88,17 @@ func (o *observation) run(ctx context.Context) {
 
 // watch returns when the context has ended, or the connection.
 func (o *observation) watch(ctx context.Context, on *connection) {
-	verb := "OBSERVE"
+	verb := o.first
 	for {
 		value, err := on.askWithin(o.client.timeout, verb, o.name)
 		if err != nil || !o.see(ctx, readLeader(value)) {
 			return
 		}
-		verb = "LEADER"
+		verb = o.again
 		for timer := time.NewTimer(lookAgain); timer != nil; {
 			select {
 			case push := <-on.pushes:
-				if len(push) > 3 && push[0] == "leader" && push[1] == o.name &&
+				if len(push) > 3 && push[0] == o.push && push[1] == o.name &&
 					!o.see(ctx, readLeader(append([]any{push[2], push[3], nil}, push[4:]...))) {
 					return
 				}

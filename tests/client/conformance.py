@@ -221,7 +221,7 @@ class Player:
 
     def ask(self, actor, verb, rest):
         step = {"do": verb}
-        names = {"lock": ("hold", "name"), "campaign": ("hold", "name"), "observe": ("watch", "name"), "leader": ("name",),
+        names = {"lock": ("hold", "name"), "campaign": ("hold", "name"), "observe": ("watch", "name"), "watch": ("watch", "name"), "leader": ("name",),
                  "askback": ("name",), "lock_all": ("hold",), "sequence": ("name",)}
         outcome = rest[rest.index("->") + 1] if "->" in rest else None
         asked = rest[:rest.index("->")] if outcome else rest

@@ -134,8 +134,12 @@ func follow(s step) (map[string]any, error) {
 	case "leader":
 		leader, err := client.Leader(context.Background(), s.Name)
 		return describe(leader), err
-	case "observe":
-		news, err := client.Observe(context.Background(), s.Name)
+	case "observe", "watch":
+		begin := client.Observe
+		if s.Do == "watch" {
+			begin = client.Watch
+		}
+		news, err := begin(context.Background(), s.Name)
 		if err != nil {
 			return nil, err
 		}

@@ -44,11 +44,12 @@ const verbs = {
   held: ({ hold }) => ({ held: holds[hold].held }),
   cancel: ({ hold }) => waits[hold].abort(),
   leader: async ({ name }) => describe(await client.leader(name)),
-  observe({ name, watch }) {
+  observe({ do: verb, name, watch }) {
     (async () => {
-      for await (const leader of client.observe(name)) tell({ event: "leader", watch, ...describe(leader) });
+      for await (const leader of client[verb](name)) tell({ event: "leader", watch, ...describe(leader) });
     })();
   },
+  watch: (step) => verbs.observe(step),
   askback: async ({ name }) => ({ count: await client.execute("ASKBACK", name) }),
   close: () => client.close(),
 };

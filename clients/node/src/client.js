@@ -80,9 +80,17 @@ export class Client {
     return readLeader(await this.execute("LEADER", checked([name]).name));
   }
 
-  observe(name, { signal } = {}) {
-    const ends = signal ? AbortSignal.any?.([signal, this.#end.signal]) ?? signal : this.#end.signal;
-    return observe(this, checked([name]).name, ends);
+  observe(name, options) {
+    return this.#observe(name, { first: "OBSERVE", again: "LEADER", push: "leader" }, options);
+  }
+
+  watch(name, options) {
+    return this.#observe(name, { first: "WATCH", again: "WATCH", push: "lock" }, options);
+  }
+
+  #observe(name, verbs, { signal } = {}) {
+    const ends = signal ? (AbortSignal.any?.([signal, this.#end.signal]) ?? signal) : this.#end.signal;
+    return observe(this, checked([name]).name, verbs, ends);
   }
 
   async execute(...words) {

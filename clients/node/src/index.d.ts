@@ -68,6 +68,8 @@ export class Client implements AsyncDisposable {
   leader(name: string): Promise<Leader | null>;
   /** The present leader and every change. */
   observe(name: string, options?: { signal?: AbortSignal }): AsyncGenerator<Leader | null>;
+  /** The same for a lock: who got it last, and null when it was given back. A short hold may be missed. */
+  watch(name: string, options?: { signal?: AbortSignal }): AsyncGenerator<Leader | null>;
   /** Any command that does not wait. */
   execute(...words: (string | number)[]): Promise<Reply>;
   /** Gives back all that it holds. */

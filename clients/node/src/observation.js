@@ -11,7 +11,7 @@ export function readLeader(items) {
   return items && { id: items[0], fence: items[1], value: items[3] ?? null };
 }
 
-export async function* observe(client, name, signal) {
+export async function* observe(client, name, verbs, signal) {
   let last;
   let connection = null;
   const news = [];
@@ -40,11 +40,11 @@ export async function* observe(client, name, signal) {
           connection = await client.connect();
           connection.onClose = stop;
           connection.onPush = ([kind, of, id, fence, ...more]) => {
-            if (kind === "leader" && of === name) see(id ? readLeader([id, fence, null, ...more]) : null);
+            if (kind === verbs.push && of === name) see(id ? readLeader([id, fence, null, ...more]) : null);
           };
-          see(readLeader(await within(client.timeoutMs, connection.ask("OBSERVE", name))));
+          see(readLeader(await within(client.timeoutMs, connection.ask(verbs.first, name))));
         } else if (!news.length) {
-          see(readLeader(await within(client.timeoutMs, connection.ask("LEADER", name))));
+          see(readLeader(await within(client.timeoutMs, connection.ask(verbs.again, name))));
         }
       } catch (error) {
         if (signal.aborted) return;

@@ -110,7 +110,11 @@ class Client:
 
     def observe(self, name):
         """Leaders as they change, beginning with the present one, by `async for`."""
-        return Observation(self, text(name))
+        return Observation(self, text(name), "OBSERVE", "LEADER", "leader")
+
+    def watch(self, name):
+        """The same for a lock: who got it last, and None when it was given back. A short hold may be missed."""
+        return Observation(self, text(name), "WATCH", "WATCH", "lock")
 
     async def execute(self, *words):
         """The answer to any command that does not wait."""
@@ -499,9 +503,10 @@ class Hold:
 class Observation:
     """Leaders as they change. If the server is lost or hangs, it goes on with another one."""
 
-    def __init__(self, client, name):
+    def __init__(self, client, name, first, again, push):
         self.name = name
         self._client = client
+        self._first, self._again, self._push = first, again, push
         self._news = asyncio.Queue()
         self._task = None
         self._last = ()
@@ -534,7 +539,7 @@ class Observation:
             self._news.put_nowait(leader)
 
     def _pushed(self, push):
-        if push[0] == "leader" and push[1] == self.name:
+        if push[0] == self._push and push[1] == self.name:
             self._see(Leader([push[2], push[3], None, *push[4:]]) if push[2] else None)
 
     async def _watch(self):
@@ -550,11 +555,11 @@ class Observation:
     async def _watch_one(self, connection):
         try:
             connection.on_push = self._pushed
-            verb = "OBSERVE"
+            verb = self._first
             while True:
                 reply = await asyncio.wait_for(connection.ask(verb, self.name), self._client.timeout)
                 self._see(reply and Leader(reply))
-                verb = "LEADER"
+                verb = self._again
                 await asyncio.sleep(LOOK_AGAIN)
         finally:
             connection.close()

@@ -97,7 +97,11 @@ class Client:
 
     def observe(self, name):
         """Leaders as they change, beginning with the present one: iterate over it."""
-        return Observation(self, name)
+        return Observation(self, name, self._client.observe)
+
+    def watch(self, name):
+        """The same for a lock: who got it last, and None when it was given back. A short hold may be missed."""
+        return Observation(self, name, self._client.watch)
 
     def execute(self, *words):
         """The answer to any command that does not wait."""
@@ -161,10 +165,10 @@ class Hold:
 class Observation:
     """Leaders as they change, for a loop."""
 
-    def __init__(self, client, name):
+    def __init__(self, client, name, begin):
         self._client = client
         self._observation = None
-        self._name = name
+        self._name, self._begin = name, begin
 
     def __iter__(self):
         return self
@@ -184,7 +188,7 @@ class Observation:
 
     async def _next(self):
         if not self._observation:
-            self._observation = self._client._client.observe(self._name)
+            self._observation = self._begin(self._name)
         return await self._observation.__anext__()
 
     def __enter__(self):

@@ -66,9 +66,9 @@ def run_sync(client, step):
         return HOLDS[step["hold"]].release()
     if verb == "leader":
         return describe(client.leader(step["name"]))
-    if verb == "observe":
+    if verb in ("observe", "watch"):
         def watch():
-            for leader in client.observe(step["name"]):
+            for leader in getattr(client, verb)(step["name"]):
                 tell(event="leader", watch=step["watch"], **describe(leader))
         threading.Thread(target=watch, daemon=True).start()
         return None
@@ -119,9 +119,9 @@ async def run_aio(client, step, tasks):
         return None
     if verb == "leader":
         return describe(await client.leader(step["name"]))
-    if verb == "observe":
+    if verb in ("observe", "watch"):
         async def watch():
-            async for leader in client.observe(step["name"]):
+            async for leader in getattr(client, verb)(step["name"]):
                 tell(event="leader", watch=step["watch"], **describe(leader))
         WATCHES[step["watch"]] = asyncio.ensure_future(watch())
         return None

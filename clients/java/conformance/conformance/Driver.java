@@ -38,6 +38,13 @@ public final class Driver {
         return told;
     }
 
+    private static void tellNews(Map<?, ?> step, Leader leader) {
+        Map<String, Object> told = describe(leader);
+        told.put("event", "leader");
+        told.put("watch", step.get("watch"));
+        tell(told);
+    }
+
     private static Want want(Map<?, ?> step, String hold) {
         Want want = new Want().onPosition(place -> tell(Map.of("event", "position", "hold", hold, "position", place))).onLost(lost -> tell(Map.of("event", "lost", "hold", hold)))
                 .onAskedBack((held, asker) -> tell(Map.of("event", "askback", "hold", hold, "asker", String.valueOf(asker))));
@@ -79,12 +86,8 @@ public final class Driver {
             case "leader" -> {
                 return describe(client.leader(name));
             }
-            case "observe" -> client.observe(name, leader -> {
-                Map<String, Object> told = describe(leader);
-                told.put("event", "leader");
-                told.put("watch", step.get("watch"));
-                tell(told);
-            });
+            case "observe" -> client.observe(name, leader -> tellNews(step, leader));
+            case "watch" -> client.watch(name, leader -> tellNews(step, leader));
             case "askback" -> {
                 return Map.of("count", client.execute("ASKBACK", name));
             }

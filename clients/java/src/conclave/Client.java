@@ -161,7 +161,13 @@ public final class Client implements AutoCloseable {
     /** Tells the present leader, and every change, null if nobody leads. Close it to end that. */
     public Observation observe(String name, Consumer<Leader> observer) throws ConclaveException {
         Want.checkName(name);
-        return new Observation(this, name, observer);
+        return new Observation(this, name, observer, "OBSERVE", "LEADER", "leader");
+    }
+
+    /** The same for a lock: who got it last, and null when it was given back. A short hold may be missed. */
+    public Observation watch(String name, Consumer<Leader> observer) throws ConclaveException {
+        Want.checkName(name);
+        return new Observation(this, name, observer, "WATCH", "WATCH", "lock");
     }
 
     /** Any command that does not wait. A reply is a String, a Long, a List, a Map, or null. */

@@ -17,12 +17,17 @@ public final class Observation implements AutoCloseable {
     private final Client client;
     private final String name;
     private final Consumer<Leader> observer;
+    private final String first, again, push;
     private final Thread thread;
     private volatile boolean closed;
     private Leader last;
     private boolean begun;
 
-    Observation(Client client, String name, Consumer<Leader> observer) {
+    /** The command that begins it, the one that looks again, and the word of the pushes. */
+    Observation(Client client, String name, Consumer<Leader> observer, String first, String again, String push) {
+        this.first = first;
+        this.again = again;
+        this.push = push;
         this.client = client;
         this.name = name;
         this.observer = observer;
@@ -56,15 +61,15 @@ public final class Observation implements AutoCloseable {
         BlockingQueue<Object> news = new LinkedBlockingQueue<>();
         connection.listen(news::add, why -> news.add(GONE));
         try {
-            see(Leader.read(connection.askWithin(client.timeoutMs, "OBSERVE", name)));
+            see(Leader.read(connection.askWithin(client.timeoutMs, first, name)));
             while (!client.isClosed()) {
                 Object told = news.poll(LOOK_AGAIN_MS, TimeUnit.MILLISECONDS);
                 if (told == GONE)
                     return;
                 if (told == null)
-                    see(Leader.read(connection.askWithin(client.timeoutMs, "LEADER", name)));
-                else if (told instanceof List<?> push && push.size() > 3 && "leader".equals(push.get(0)) && name.equals(push.get(1)))
-                    see(ofPush(push));
+                    see(Leader.read(connection.askWithin(client.timeoutMs, again, name)));
+                else if (told instanceof List<?> items && items.size() > 3 && push.equals(items.get(0)) && name.equals(items.get(1)))
+                    see(ofPush(items));
             }
         } finally {
             connection.close("closed");
