@@ -12,8 +12,6 @@
 #include "cli/hold/hold.h"
 #include "core/parse.h"
 
-extern char **environ;
-
 struct guard_request {
     const char *file; /* first */
     uint64_t fence;
