@@ -112,6 +112,7 @@ static bool note_passes(const struct inspection *inspection)
     return object(inspection, "the handler calls cv_note() with a text that does not live for ever");
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): it is written to, by way of the structure
 bool inspection_passes(const struct handler_use *use, const struct cv_self *after, char *why, size_t room)
 {
     const struct inspection inspection = {use, after, why, room};
