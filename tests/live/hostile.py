@@ -228,7 +228,7 @@ def forged_notices():
         group, mode = forge.learn(peer_address(cluster, 2), 1, 2)
         for node, sender, why, kind, numbers in [
                 (2, 1, "no known kind", 200, []), (3, 1, "wrong length", unlock, [1, 1, 3, 0]),
-                (3, 2, "too high", promise, [1, 1, 0, 1, (1 << 64) - 1, 0, 0])]:
+                (3, 2, "too high", promise, [1, 1, 0, 1, (1 << 64) - 1, 0, 0, 0])]:
             epoch = cluster.await_view([1, 2, 3], patience=60)[0]
             body = struct.pack(f"<{len(numbers)}Q", *numbers)
             with socket.create_connection(peer_address(cluster, node), 5) as connection:
