@@ -25,10 +25,10 @@
 #include "live/host/host_views.h"
 #include "live/net/connection.h"
 #include "live/plugin_failure.h"
-#include "live/plugins.h"
 #include "live/process/event_log.h"
 #include "live/refusals.h"
 #include "live/roster.h"
+#include "live/rules.h"
 #include "live/settings/settings.h"
 #include "live/views.h"
 
@@ -340,14 +340,14 @@ static int make_policies(struct cv_member *member, const struct cv_settings *set
 }
 
 /* A plugin with a large state lowers the number of names, unless the operator has chosen it. */
-static int prepare_plugins(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint)
+static int prepare_rules(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint)
 {
     struct cv_algorithm_host *host = &member->host;
     uint64_t names;
-    member->peers.plugins = plugins_fingerprint(host);
-    if (member->peers.plugins)
+    member->peers.rules = rules_fingerprint(host);
+    if (rules_have_plugins(host))
         cv_plugin_failure_tell();
-    const int error = plugins_measure(host, &names, complaint);
+    const int error = rules_measure(host, &names, complaint);
     if (error || settings->names_given || names >= host->most)
         return error;
     host->most = names > 1 ? names : 1;
@@ -380,7 +380,7 @@ static int open_host(struct cv_member *member, const struct cv_settings *setting
     if (!error)
         error = cv_host_init(host, settings->bound_ms, seed);
     if (!error)
-        error = prepare_plugins(member, settings, complaint);
+        error = prepare_rules(member, settings, complaint);
     if (!error && !(member->election = cv_host_open(host, CV_SUBJECT_GROUP, (struct cv_text){"", 0})))
         error = CV_ENOMEM;
     return error;

@@ -36,12 +36,12 @@ uint64_t cv_member_views(const struct cv_member *member)
     return member->consensus ? member->consensus->agreed_views.changes : member->static_views.changes;
 }
 
-static bool differs_in_plugins(const struct cv_peers *peers)
+static bool differs_in_rules(const struct cv_peers *peers)
 {
     for (cv_node node = 0; peers->list && node < peers->roster->count; node++) {
         const struct cv_peer *peer = peers->list[node];
         if (peer && !peer->greeted &&
-            (peer->refusal == CV_REFUSAL_PLUGINS || (peer->objection == CV_REFUSAL_PLUGINS && cv_peer_objection(peer))))
+            (peer->refusal == CV_REFUSAL_RULES || (peer->objection == CV_REFUSAL_RULES && cv_peer_objection(peer))))
             return true;
     }
     return false;
@@ -51,8 +51,8 @@ static const char *trouble_of(const struct consensus *consensus)
 {
     if (*consensus->refused)
         return consensus->refused;
-    if (!consensus_leased(consensus) && differs_in_plugins(&consensus->member->peers))
-        return "its plugins are other files than those of other members";
+    if (!consensus_leased(consensus) && differs_in_rules(&consensus->member->peers))
+        return "its rules for locks and elections are not those of other members";
     return consensus->founding && *consensus->waits ? consensus->waits : NULL;
 }
 

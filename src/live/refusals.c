@@ -4,9 +4,9 @@
 #include "live/consensus.h"
 #include "live/founding.h"
 #include "live/member.h"
-#include "live/plugins.h"
 #include "live/process/event_log.h"
 #include "live/roster.h"
+#include "live/rules.h"
 
 #define REMOVED_US 10000000u
 
@@ -47,23 +47,25 @@ static bool is_removed(struct cv_member *member, const struct cv_frame *hello)
 }
 
 /*
- * Its plugins are other files than ours. In a group with agreed views the node waits: a majority decides which are in
- * use, and a rolling upgrade needs the time. A node of `group static` grants without a majority, so if it has spoken
- * with nobody since its start, and all whom it meets have other files, it ends.
+ * Its locks or elections go by other algorithms, parameters or files than ours, so both could let somebody in. In a
+ * group with agreed views the node waits: a majority decides which are in use, and a rolling upgrade needs the time. A
+ * node of `group static` grants without a majority, so if it has spoken with nobody since its start, and all whom it
+ * meets have other rules, it ends.
  */
-static void other_plugins(struct cv_member *member, const struct cv_frame *hello, bool news)
+static void other_rules(struct cv_member *member, const struct cv_frame *hello, bool news)
 {
     const cv_id me = member->roster.ids[member->roster.me];
-    char files[PLUGINS_TEXT_BYTES];
+    char rules[RULES_TEXT_BYTES];
     bool spoken = false;
     for (cv_node node = 0; node < member->roster.count; node++)
         spoken |= member->peers.list[node] && member->peers.list[node]->process;
-    plugins_text(&member->host, files);
+    rules_text(&member->host, rules);
     if (news)
-        cv_log_say(CV_LOG_PEER_REFUSED, "node %u %s: its plugins are other files than those of this node, %s",
-                   hello->from, hello->refusal ? "refuses this node" : "is refused", files);
+        cv_log_say(CV_LOG_PEER_REFUSED, "node %u %s: its rules for locks and elections are not those of this node, %s",
+                   hello->from, hello->refusal ? "refuses this node" : "is refused", rules);
     if (!member->consensus && !spoken && is_removed(member, hello))
-        member_end(member, "node %u and node %u have other plugins; those of this node are %s", hello->from, me, files);
+        member_end(member, "node %u and node %u have other rules for locks and elections; those of this node are %s",
+                   hello->from, me, rules);
 }
 
 static const char *refusal_of_self(uint32_t refusal)
@@ -103,8 +105,8 @@ void refusals_refused(void *context, const struct cv_frame *hello, bool was_know
     const struct cv_roster *roster = &member->roster;
     if (hello->refusal == CV_REFUSAL_MODE)
         other_mode(member, hello);
-    if (hello->refusal == CV_REFUSAL_PLUGINS)
-        other_plugins(member, hello, is_news(member, hello));
+    if (hello->refusal == CV_REFUSAL_RULES)
+        other_rules(member, hello, is_news(member, hello));
     if (hello->refusal == CV_REFUSAL_EMPTY && member->consensus)
         founding_refused(member->consensus, hello->from);
     const bool final = hello->refusal == CV_REFUSAL_DIRECTORY || hello->refusal == CV_REFUSAL_RESTORED ||
@@ -129,9 +131,9 @@ void refusals_objected(void *context, const struct cv_frame *hello, enum cv_refu
     const bool news = why != peer->objection;
     peer->objected_us = cv_loop_now();
     peer->objection = why;
-    if (why == CV_REFUSAL_PLUGINS)
-        other_plugins(member, hello, news);
-    if (!news || why == CV_REFUSAL_PLUGINS || why == CV_REFUSAL_UNDECIDED || why == CV_REFUSAL_OCCUPIED)
+    if (why == CV_REFUSAL_RULES)
+        other_rules(member, hello, news);
+    if (!news || why == CV_REFUSAL_RULES || why == CV_REFUSAL_UNDECIDED || why == CV_REFUSAL_OCCUPIED)
         return;
     cv_log(CV_LOG_PEER_REFUSED, {"peer", .number = hello->from}, {"why", .text = refusal_text(why)});
     if (why == CV_REFUSAL_MODE)

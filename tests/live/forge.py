@@ -12,15 +12,20 @@ DISMISSED = 1  # a refusal
 NOBODY = 0xffffffff
 
 
+class Learnt:
+    rules = b""
+
+
 def frame(kind, body):
     return struct.pack("<IB", len(body) + 1, kind) + body
 
 
 def hello(group=0, sender=1, to=3, magic=MAGIC, version=VERSION, stream=77, mode=RAFT, refusal=0, heard=0, expects=1,
-          directory=1, plugins=b""):
-    """`plugins`: the end of a greeting by a node that hosts some."""
+          directory=1, rules=None):
+    """`rules`: a fingerprint of the sender's rules for locks and elections; those of the node that was learnt about last."""
     return frame(HELLO, struct.pack("<IIQIIQQQQBBBBIIQQ", magic, version, group, sender, to, stream, heard, expects, 0, mode,
-                                    refusal, 0, 0, directory, 1, 0, 1 << 30) + plugins)
+                                    refusal, 0, 0, directory, 1, 0, 1 << 30) +
+                 (Learnt.rules if rules is None else rules))
 
 
 def beat(term=1, epoch=0, expects=1, sent_at=0, lease_ms=300, drift_ppm=0):
@@ -76,7 +81,7 @@ def read_hello(connection):
     if not told or told[0] != HELLO:
         return None
     names = ("magic", "version", "group", "sender", "to", "stream", "heard", "expects", "hung", "mode", "refusal")
-    return dict(zip(names, struct.unpack("<IIQIIQQQQBB", told[1][:58])))
+    return {**dict(zip(names, struct.unpack("<IIQIIQQQQBB", told[1][:58]))), "rules": told[1][84:]}
 
 
 def learn(address, sender, to):
@@ -90,6 +95,7 @@ def learn(address, sender, to):
             except ConnectionError:
                 continue
             if told and told["refusal"]:
+                Learnt.rules = told["rules"]
                 return told["group"], told["mode"]
     raise AssertionError("the node told nobody which group it is of")
 

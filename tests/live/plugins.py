@@ -235,17 +235,17 @@ def another_file():
             assert re.search(r"^sha256_of_lock_\*:[0-9a-f]{64}\r?$", group.client(1).ask("INFO"), re.MULTILINE)
             group.give(3, other)
             group.restart(3)
-            group.await_log(3, "its plugins are other files than those of this node")
+            group.await_log(3, "its rules for locks and elections are not those of this node")
             group.await_view([1, 2])
             fence2 = group.fence(2)
             assert fence2 > fence
             assert not group.grants(3)
             told = subprocess.run([CONCLAVE, "doctor", *[word for node in (1, 2, 3) for word in ("--connect", group.address(node))]],
                                   capture_output=True, text=True, check=False, timeout=60)
-            assert told.returncode == 1 and "node 3" in told.stdout and "plugins are other files" in told.stdout, told.stdout
-            assert "trouble:its plugins are other files" in group.client(3).ask("INFO"), group.client(3).ask("INFO")
-            assert "sha256_of_lock_*" in told.stdout and "sha256sum" in told.stdout, told.stdout
-            logs = {node: group.log(node).count("its plugins are other files than those of this node, [lock *] ") for node in (1, 2, 3)}
+            assert told.returncode == 1 and "node 3" in told.stdout and "rules for locks and elections" in told.stdout, told.stdout
+            assert "trouble:its rules for locks and elections are not" in group.client(3).ask("INFO"), group.client(3).ask("INFO")
+            assert "INFO configuration" in told.stdout and "sha256sum" in told.stdout, told.stdout
+            logs = {node: group.log(node).count("its rules for locks and elections are not those of this node, ") for node in (1, 2, 3)}
             assert logs == {1: 1, 2: 1, 3: 2}, logs
             group.give(3, one)
             group.restart(3)
@@ -269,7 +269,7 @@ def upgraded():
                 group.give(node, other)
             holder.close()
             group.restart(3)
-            group.await_log(3, "its plugins are other files")
+            group.await_log(3, "its rules for locks and elections are not")
             group.await_view([1, 2])
             group.restart(2)
             group.await_view([2, 3])
@@ -288,7 +288,7 @@ def static_groups():
             with Hall(3, one, mode="static") as group:
                 group.give(node, other)
                 group.restart(node)
-                group.refused(node, "have other plugins", "sha256")
+                group.refused(node, "have other rules", "sha256")
                 rest = [it for it in (1, 2, 3) if it != node]
                 group.await_view(rest)
                 assert group.fence(rest[0])
@@ -374,21 +374,21 @@ def forged():
                 kind, greeting = forge.read_frame(connection)
                 connection.close()
             assert kind == forge.HELLO and len(greeting) == 84 + 8, (kind, len(greeting))
-            plugins = greeting[-8:]
+            rules = greeting[-8:]
             group, mode = forge.learn(peer_address(cluster, 2), 1, 2)
             told = cluster.client(1).ask("INFO", "configuration")
             fingerprint = int(re.search(r"^lock_of_\*:suzuki-kasami/([0-9a-f]{8})", told, re.MULTILINE)[1], 16)
-            # Without the plugins, and with others, the greeting is refused.
+            # Without the rules, and with others, the greeting is refused.
             for end in (b"", struct.pack("<Q", 7)):
                 with socket.create_connection(peer_address(cluster, 2), 5) as connection:
-                    connection.sendall(forge.hello(group=group, mode=mode, plugins=end, **disguise(cluster, 1, 2)))
+                    connection.sendall(forge.hello(group=group, mode=mode, rules=end, **disguise(cluster, 1, 2)))
                     answer = forge.read_hello(connection)
                     assert answer and answer["refusal"], answer
             for message, body in ((0, bytes(60000)), (200, bytes(4))):
                 epoch = cluster.await_view([1, 2], patience=120)[0]
                 before = info(cluster, 2, "cut_off")
                 with socket.create_connection(peer_address(cluster, 2), 5) as connection:
-                    connection.sendall(forge.hello(group=group, mode=mode, plugins=plugins, **disguise(cluster, 1, 2)) +
+                    connection.sendall(forge.hello(group=group, mode=mode, rules=rules, **disguise(cluster, 1, 2)) +
                                        forge.numbered(forge.LETTER, 1, forge.LOCK, message, b"forged", epoch, 5, fingerprint, body))
                     hang_up(connection)
                 until(lambda before=before: info(cluster, 2, "cut_off") > before, f"cut off for {message}, {len(body)}")

@@ -256,6 +256,28 @@ def refused():
             assert result.returncode == 2 and result.stderr.count("\n") == 1 and words[-1].split("=")[-1] in result.stderr, (words, result)
 
 
+def differing_rules():
+    """A lock by a token ring here and by a coordinator there would have two holders: one with other rules stays out."""
+    with Termed(3) as group:
+        path = group.directory / "1.conf"
+        before = path.read_text(encoding="utf-8")
+        path.write_text(before + "[lock *]\nalgorithm = token-ring\n", encoding="utf-8")
+        group.restart(1)
+        group.await_view([2, 3])
+        odd, client = group.client(1), group.client(3)
+        held = client.ask("LOCK", "x")
+        try:
+            assert odd.ask("LOCK", "x", "WAIT", 200) is None, "two holders"
+        except Refused:
+            pass  # it is in no view
+        assert "its rules for locks and elections are not those of this node, " in group.log(1) and "token-ring" in group.log(1)
+        assert "node 1 is refused: its rules" in group.log(3), group.log(3)
+        path.write_text(before + "[lock *]\nalgorithm = central\n", encoding="utf-8")  # the default, written out
+        group.restart(1)
+        group.await_view([1, 2, 3])
+        assert client.ask("UNLOCK", "x", held) == 1 and group.client(1).ask("LOCK", "x") > held
+
+
 if __name__ == "__main__":
-    sys.exit(main([differing_lease, differing_files, changed_under_load, held_through_changes, of_two_with_a_file, outlasting_a_restart, of_another_mode,
+    sys.exit(main([differing_rules, differing_lease, differing_files, changed_under_load, held_through_changes, of_two_with_a_file, outlasting_a_restart, of_another_mode,
                    refused]))

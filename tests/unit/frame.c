@@ -33,7 +33,7 @@ static void assert_same(const struct cv_frame *one, const struct cv_frame *other
     assert_int_equal(one->starts, other->starts);
     assert_int_equal(one->members, other->members);
     assert_int_equal(one->stored, other->stored);
-    assert_int_equal(one->plugins, other->plugins);
+    assert_int_equal(one->rules, other->rules);
     assert_int_equal(one->sequence, other->sequence);
     assert_int_equal(one->round, other->round);
     assert_int_equal(one->clock, other->clock);
@@ -68,7 +68,7 @@ static struct cv_frame random_frame(struct cv_random *random, const char *name, 
         frame.starts = (uint32_t)cv_random_next(random);
         frame.members = cv_random_next(random);
         frame.stored = cv_random_next(random);
-        frame.plugins = cv_random_below(random, 2) ? cv_random_next(random) : 0;
+        frame.rules = cv_random_below(random, 2) ? cv_random_next(random) : 0;
     } else if (frame.type == CV_FRAME_BEAT) {
         frame.expects = cv_random_next(random);
         frame.term = cv_random_next(random);

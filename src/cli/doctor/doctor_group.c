@@ -194,9 +194,9 @@ static const char *identity_remedy(struct cv_text why)
 {
     if (memmem(why.start, why.length, "two processes", 13))
         return "find the two processes, and end the one that should not be";
-    if (memmem(why.start, why.length, "plugins", 7))
-        return "compare the files of [lock] and [election] by sha256sum, give all members the same, and start again "
-               "those that had another";
+    if (memmem(why.start, why.length, "rules", 5))
+        return "compare [lock], [election] and [group] election of the configurations, and plugins by sha256sum; give "
+               "all members the same, and start again those that had others";
     return "start it with an empty directory, and say conclave replace and its id to a member that serves";
 }
 

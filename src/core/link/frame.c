@@ -8,7 +8,7 @@
 #define MAGIC 0x434c434eu /* "NCLC" on the wire */
 #define LENGTH_BYTES 4u
 #define HELLO_BYTES 85u
-#define PLUGINS_BYTES 8u /* more of a greeting by a node that hosts plugins */
+#define RULES_BYTES 8u /* more of a greeting by a node that tells its rules */
 #define BEAT_BYTES 41u
 #define GRANT_BYTES 21u
 #define HEAD_BYTES 40u
@@ -35,7 +35,7 @@ static uint64_t get(const unsigned char **at, size_t bytes)
 size_t cv_frame_size(const struct cv_frame *frame)
 {
     if (frame->type == CV_FRAME_HELLO)
-        return LENGTH_BYTES + HELLO_BYTES + (frame->plugins ? PLUGINS_BYTES : 0);
+        return LENGTH_BYTES + HELLO_BYTES + (frame->rules ? RULES_BYTES : 0);
     if (frame->type == CV_FRAME_BEAT)
         return LENGTH_BYTES + BEAT_BYTES;
     if (frame->type == CV_FRAME_GRANT)
@@ -74,8 +74,8 @@ static void write_sender(unsigned char *at, const struct cv_frame *frame)
     at = put(at, frame->starts, 4);
     at = put(at, frame->members, 8);
     at = put(at, frame->stored, 8);
-    if (frame->plugins)
-        put(at, frame->plugins, PLUGINS_BYTES);
+    if (frame->rules)
+        put(at, frame->rules, RULES_BYTES);
 }
 
 void cv_frame_write(unsigned char *bytes, const struct cv_frame *frame)
@@ -140,8 +140,8 @@ static bool read_hello(const unsigned char *at, size_t length, struct cv_frame *
     frame->starts = (uint32_t)get(&at, 4);
     frame->members = get(&at, 8);
     frame->stored = get(&at, 8);
-    frame->plugins = length > HELLO_BYTES ? get(&at, PLUGINS_BYTES) : 0;
-    if (length > HELLO_BYTES && !frame->plugins)
+    frame->rules = length > HELLO_BYTES ? get(&at, RULES_BYTES) : 0;
+    if (length > HELLO_BYTES && !frame->rules)
         return false; /* there is one way to write a greeting */
     return magic == MAGIC && version == CV_FRAME_VERSION && frame->stream;
 }
@@ -186,7 +186,7 @@ long cv_frame_read(const void *bytes, size_t length, struct cv_frame *frame, con
         return broken(wrong, "a frame of no known type");
     if (frame->type == CV_FRAME_HELLO && is_of_another_version(at, length - LENGTH_BYTES - 1))
         return broken(wrong, "a greeting of another version of the protocol");
-    if ((frame->type == CV_FRAME_HELLO && size != HELLO_BYTES && size != HELLO_BYTES + PLUGINS_BYTES) ||
+    if ((frame->type == CV_FRAME_HELLO && size != HELLO_BYTES && size != HELLO_BYTES + RULES_BYTES) ||
         (frame->type == CV_FRAME_BEAT && size != BEAT_BYTES) || (frame->type == CV_FRAME_GRANT && size != GRANT_BYTES))
         return broken(wrong, "a frame of the wrong length");
     if (length - LENGTH_BYTES < size)

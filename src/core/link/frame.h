@@ -6,7 +6,7 @@
  *
  *     HELLO      magic 4, version 4, group 8, from 4, to 4, stream 8, heard 8, expects 8, hung 8,
  *                mode 1, refusal 1, founds 1, unused 1, directory 4, starts 4, members 8, stored 8,
- *                plugins 8, only if that is not 0
+ *                rules 8, only if that is not 0
  *     BEAT       expects 8, term 8, epoch 8, sent at 8, lease 4, drift 4
  *     GRANT      epoch 8, sent at 8, lease 4
  *     the rest   subject 1, kind 1, unused 1, name length 2, hops 2, fingerprint 4, words 4, sequence 8, round 8,
@@ -63,7 +63,7 @@ struct cv_frame {
     uint32_t starts;    /* how often a node was started with that directory */
     uint64_t members;   /* a fingerprint of the members that the sender's configuration lists */
     uint64_t stored;    /* the last index of the log in that directory, at the start */
-    uint64_t plugins;   /* a fingerprint of the plugins that the sender hosts; 0: none */
+    uint64_t rules;     /* a fingerprint of the sender's rules for locks and elections; 0: it tells none */
 
     /*
      * BEAT, GRANT: `epoch` is the view that the sender of the heartbeat is in, and `sent_at` its time when it sent it.

@@ -20,7 +20,7 @@ const char *refusal_text(enum cv_refusal why)
         [CV_REFUSAL_OCCUPIED] = "another process with this id is connected",
         [CV_REFUSAL_MEMBERS] = "it lists other [members], and no group is founded yet",
         [CV_REFUSAL_UNDECIDED] = "its directory is empty, and this node has yet to learn who belongs to the group",
-        [CV_REFUSAL_PLUGINS] = "its plugins are other files; see the sha256 lines of INFO configuration",
+        [CV_REFUSAL_RULES] = "its rules for locks and elections differ; see INFO configuration",
     };
     return why < CV_REFUSALS && texts[why] ? texts[why] : "this version does not know the reason";
 }
@@ -41,7 +41,8 @@ struct cv_frame peers_refusal(const struct cv_peers *peers, cv_id to, enum cv_re
                              .to = to,
                              .stream = (uint64_t)roster->generation + 1,
                              .mode = roster->mode,
-                             .refusal = why};
+                             .refusal = why,
+                             .rules = peers->rules};
 }
 
 /*
@@ -108,7 +109,7 @@ enum cv_refusal peers_objection(const struct cv_peers *peers, const struct cv_fr
     const enum cv_refusal why = roster->mode == CV_MODE_RAFT    ? judge_group(peers, peer, hello)
                                 : hello->group != roster->group ? CV_REFUSAL_GROUP
                                                                 : CV_REFUSAL_NONE;
-    if (!why && hello->plugins != peers->plugins)
-        return CV_REFUSAL_PLUGINS;
+    if (!why && hello->rules != peers->rules)
+        return CV_REFUSAL_RULES;
     return why ? why : judge_process(peer, hello);
 }

@@ -28,7 +28,7 @@ enum cv_refusal {
     CV_REFUSAL_OCCUPIED,  /* perhaps the same: that process has yet to be heard from again, or to be missed */
     CV_REFUSAL_MEMBERS,   /* neither belongs to a group, and they do not list the same members */
     CV_REFUSAL_UNDECIDED, /* its directory is empty, and this node does not know yet whether that may be */
-    CV_REFUSAL_PLUGINS,   /* it hosts other plugins, or the same from other files */
+    CV_REFUSAL_RULES,     /* its locks or elections go by other algorithms, parameters or files */
     CV_REFUSALS
 };
 

@@ -263,7 +263,7 @@ struct cv_frame peer_hello(const struct cv_peer *peer)
                              .starts = self->starts,
                              .members = self->members,
                              .stored = self->stored,
-                             .plugins = peer->peers->plugins};
+                             .rules = peer->peers->rules};
 }
 
 /* The connection is gone. A peer that refuses a new one is dead, or as good as dead. */

@@ -88,7 +88,7 @@ struct cv_peers {
     struct cv_alarm beat;
     uint64_t heartbeat_us, least_us, most_us;
     struct cv_peer_claim self; /* what this node claims, but for the group, which is in the roster */
-    uint64_t plugins;          /* a fingerprint of the plugins that this node hosts; 0: none */
+    uint64_t rules;            /* a fingerprint of this node's rules for locks and elections */
     uint64_t incarnation;      /* of this process: the upper half of the numbers of its streams */
     uint64_t streams;
     uint64_t term, epoch;         /* sent with every heartbeat */

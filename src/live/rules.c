@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "live/plugins.h"
+#include "live/rules.h"
 
 #include <stdio.h>
 #include <xxhash.h>
@@ -17,39 +17,47 @@ static const char *pattern_of(const struct cv_policy *policy)
     return policy->pattern ? policy->pattern : "group";
 }
 
-uint64_t plugins_fingerprint(const struct cv_algorithm_host *host)
+uint64_t rules_fingerprint(const struct cv_algorithm_host *host)
 {
     uint64_t hash = 0;
     for (uint32_t i = 0; i < host->policy_count; i++) {
         const struct cv_policy *policy = &host->policies[i];
         const char *pattern = pattern_of(policy);
-        if (!policy->file)
-            continue;
         hash = XXH3_64bits_withSeed(pattern, strlen(pattern) + 1, hash + policy->algorithm->problem);
-        hash = XXH3_64bits_withSeed(&policy->digest, sizeof policy->digest, hash + policy->fingerprint);
-        hash = hash ? hash : 1;
+        if (policy->file)
+            hash = XXH3_64bits_withSeed(&policy->digest, sizeof policy->digest, hash);
+        hash = XXH3_64bits_withSeed(&policy->fingerprint, sizeof policy->fingerprint, hash);
     }
-    return hash;
+    return hash ? hash : 1;
 }
 
-const char *plugins_text(const struct cv_algorithm_host *host, char text[PLUGINS_TEXT_BYTES])
+bool rules_have_plugins(const struct cv_algorithm_host *host)
+{
+    for (uint32_t i = 0; i < host->policy_count; i++)
+        if (host->policies[i].file)
+            return true;
+    return false;
+}
+
+const char *rules_text(const struct cv_algorithm_host *host, char text[RULES_TEXT_BYTES])
 {
     size_t length = 0;
-    snprintf(text, PLUGINS_TEXT_BYTES, "none");
-    for (uint32_t i = 0; i < host->policy_count; i++) {
+    *text = '\0';
+    for (uint32_t i = 0; i < host->policy_count && length < RULES_TEXT_BYTES; i++) {
         const struct cv_policy *policy = &host->policies[i];
         char digest[CV_DIGEST_TEXT_BYTES];
-        if (!policy->file || length >= PLUGINS_TEXT_BYTES)
-            continue;
-        const int wanted = snprintf(text + length, PLUGINS_TEXT_BYTES - length, "%s[%s %s] %s (sha256 %.*s...)",
-                                    length ? ", " : "", problem_of(policy), pattern_of(policy), policy->file,
-                                    SHORT_DIGEST, cv_digest_text(&policy->digest, digest));
+        const int wanted = policy->file
+                               ? snprintf(text + length, RULES_TEXT_BYTES - length, "%s[%s %s] %s (sha256 %.*s...)",
+                                          length ? ", " : "", problem_of(policy), pattern_of(policy), policy->file,
+                                          SHORT_DIGEST, cv_digest_text(&policy->digest, digest))
+                               : snprintf(text + length, RULES_TEXT_BYTES - length, "%s[%s %s] %s", length ? ", " : "",
+                                          problem_of(policy), pattern_of(policy), policy->algorithm->name);
         length += wanted > 0 ? (size_t)wanted : 0;
     }
     return text;
 }
 
-int plugins_measure(const struct cv_algorithm_host *host, uint64_t *names, struct cv_complaint *complaint)
+int rules_measure(const struct cv_algorithm_host *host, uint64_t *names, struct cv_complaint *complaint)
 {
     *names = UINT64_MAX;
     for (uint32_t i = 0; i < host->policy_count; i++) {
