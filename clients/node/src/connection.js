@@ -129,7 +129,9 @@ export class Connection {
   static async open(server, { credentials, name }, timeoutMs) {
     const { host, port, secure } = server;
     if (secure && !credentials) throw new Invalid(`${server.text}: expected a key or certificates`);
-    const options = server.path ? { path: server.path } : { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 4000 };
+    const options = server.path
+      ? { path: server.path }
+      : { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 4000 };
     const socket =
       credentials && !server.path
         ? tls.connect({ ...options, ...credentials, minVersion: "TLSv1.3", servername: net.isIP(host) ? "" : host })

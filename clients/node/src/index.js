@@ -3,6 +3,6 @@
 
 import { Client } from "./client.js";
 
-export { Client };
 export { ConclaveError, Denied, Invalid, LockLost, NoQuorum, NoServer, Refused, WaitTimeout } from "./errors.js";
 export { Hold } from "./hold.js";
+export { Client };
