@@ -80,7 +80,7 @@ static void check_locks(redisContext *one, redisContext *two)
     check_type("PING", ask(one, "PING"), REDIS_REPLY_STATUS);
     check_type("PING with a text", ask(one, "PING %s", "hello"), REDIS_REPLY_STRING);
     check_type("an error", ask(one, "LOCK"), REDIS_REPLY_ERROR);
-    check_type("an unknown command", ask(one, "GET x"), REDIS_REPLY_ERROR);
+    check_type("an unknown command", ask(one, "APPEND x y"), REDIS_REPLY_ERROR);
 }
 
 /* A thousand cycles in one write each way. */
