@@ -22,13 +22,26 @@ static void take(char *to, size_t room, const char *from)
     to[length] = '\0';
 }
 
+/* From the file alone: a directory service takes its time, and libc's way to it crashes if memory runs out. */
+static void take_user(char user[USER_ROOM])
+{
+    FILE *file = fopen("/etc/passwd", "re");
+    const struct passwd *known = file ? fgetpwent(file) : NULL;
+    while (known && known->pw_uid != geteuid())
+        known = fgetpwent(file);
+    if (known)
+        take(user, USER_ROOM, known->pw_name);
+    else
+        snprintf(user, USER_ROOM, "%u", (unsigned)geteuid());
+    if (file)
+        fclose(file);
+}
+
 void hold_name(char name[CONCLAVE_CLIENT_BYTES + 1], const char *command)
 {
-    char user[USER_ROOM], host[HOST_ROOM], program[COMMAND_ROOM], digits[16], machine[256] = "";
-    const struct passwd *known = getpwuid(geteuid());
+    char user[USER_ROOM], host[HOST_ROOM], program[COMMAND_ROOM], machine[256] = "";
     const char *slash = strrchr(command, '/');
-    snprintf(digits, sizeof digits, "%u", (unsigned)geteuid());
-    take(user, sizeof user, known && known->pw_name ? known->pw_name : digits);
+    take_user(user);
     if (gethostname(machine, sizeof machine - 1))
         machine[0] = '\0';
     machine[strcspn(machine, ".")] = '\0';
