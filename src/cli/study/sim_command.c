@@ -24,7 +24,7 @@ static void show_progress(void *context, uint64_t now, uint64_t messages)
 int sim_simulate(const struct cv_plan *plan, const struct cv_sim_options *options, struct sim_result *result,
                  struct cv_complaint *complaint)
 {
-    struct cv_sim_options heard = *options;
+    struct cv_sim_options heard = options ? *options : (struct cv_sim_options){0};
     heard.complaint = complaint;
     *result = (struct sim_result){0};
     int error = cv_plan_build(plan, &result->scenario, complaint);
