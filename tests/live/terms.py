@@ -264,14 +264,17 @@ def differing_rules():
         path.write_text(before + "[lock *]\nalgorithm = token-ring\n", encoding="utf-8")
         group.restart(1)
         group.await_view([2, 3])
+        end = time.monotonic() + PATIENCE
+        while not ("its rules for locks and elections are not those of this node, " in group.log(1) and "node 1 is refused: its rules" in group.log(3)):
+            assert time.monotonic() < end, (group.log(1), group.log(3))
+            time.sleep(0.02)
+        assert "token-ring" in group.log(1), group.log(1)
         odd, client = group.client(1), group.client(3)
         held = client.ask("LOCK", "x")
         try:
             assert odd.ask("LOCK", "x", "WAIT", 200) is None, "two holders"
         except Refused:
             pass  # it is in no view
-        assert "its rules for locks and elections are not those of this node, " in group.log(1) and "token-ring" in group.log(1)
-        assert "node 1 is refused: its rules" in group.log(3), group.log(3)
         path.write_text(before + "[lock *]\nalgorithm = central\n", encoding="utf-8")  # the default, written out
         group.restart(1)
         group.await_view([1, 2, 3])
