@@ -69,6 +69,7 @@ def mutexes_contended():
         if algorithm == "maekawa-plain":
             continue  # may deadlock: scenarios/maekawa-deadlock.scenario
         with Cluster(NODES, *WORLD, *PATIENT, "--algorithm", algorithm) as cluster:
+            cluster.await_view([1, 2, 3, 4])  # a view in the middle of the entries would leave them without a formula
             in_parallel(*[lambda node=node: enter(cluster, node, "x", 20) for node in (1, 2, 3, 4) * 2])
         cluster.check()
         report = cluster.judge()
@@ -77,7 +78,7 @@ def mutexes_contended():
         assert clients["entries"] == 160
         judged = {p["name"]: p["verdict"] for p in nodes["properties"]}
         if algorithm in ("central", "central-deny", "ricart-agrawala", "lamport", "maekawa"):
-            assert judged["textbook-messages"] == "held", (algorithm, nodes)
+            assert judged.get("textbook-messages") == "held", (algorithm, report["views"], nodes)
         assert judged["exclusion"] == judged["fences-rise"] == "held"
         cluster.remove()
 
