@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: MIT
 """The commands that start, show and try out clusters, and their answers to wrong input."""
 
+import ctypes
 import json
 import os
 import pathlib
 import re
 import signal
+import socket
+import stat
 import subprocess
 import sys
 import tempfile
 import time
 
 from harness import CONCLAVE, PATIENCE, Client, Cluster, Node, free_port, free_ports, main
+
+PIDFD_GETFD = 438  # the number of the system call
 
 
 def run(*words, **options):
@@ -182,6 +187,30 @@ def a_taken_port():
         client.close()
 
 
+def held_ports(pid):
+    """The ports to which a process has sockets bound, listening or not. No file of /proc tells those that do not listen."""
+    table, held = os.pidfd_open(pid), set()
+    for number in os.listdir(f"/proc/{pid}/fd"):
+        copy = ctypes.CDLL(None).syscall(PIDFD_GETFD, table, int(number), 0)
+        if copy >= 0 and stat.S_ISSOCK(os.fstat(copy).st_mode):
+            with socket.socket(fileno=copy) as bound:
+                held |= {bound.getsockname()[1]} if bound.family == socket.AF_INET else set()
+        elif copy >= 0:
+            os.close(copy)
+    os.close(table)
+    return held
+
+
+def ports_stay_theirs():
+    """A dead member's port is nobody else's, so that it can come back: its supervisor holds it."""
+    with Cluster(3, record=False) as cluster:
+        configuration = (cluster.directory / "node1.conf").read_text()
+        ports = {int(port) for port in re.findall(r"= 127.0.0.1:(\d+) client", configuration)}
+        assert len(ports) == 3, configuration
+        cluster.kill(2)
+        assert held_ports(cluster.process.pid) >= ports, (ports, held_ports(cluster.process.pid))
+
+
 if __name__ == "__main__":
     sys.exit(main([ends_with_its_supervisor, a_port_for_each, status_shows, the_demo, wrong_words,
-                   the_configuration_of_the_guide, a_taken_port]))
+                   the_configuration_of_the_guide, a_taken_port, ports_stay_theirs]))

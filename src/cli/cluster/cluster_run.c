@@ -29,19 +29,22 @@ static void pause_a_little(void)
 
 /* ---- configurations ---- */
 
-/* A port on which no process listens now. */
-static int free_port(void)
+/*
+ * Takes a port that nobody uses, for as long as this process lives. A node can listen on it, for both say SO_REUSEADDR;
+ * the kernel gives it to no other program, nor to an outgoing connection, while a node is down.
+ */
+static int take_port(struct cluster *cluster, uint32_t index)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof address;
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int port = 0;
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-        getsockname(fd, (struct sockaddr *)&address, &length) == 0)
-        port = ntohs(address.sin_port);
-    if (fd >= 0)
-        close(fd);
-    return port;
+    if (fd < 0)
+        return 0;
+    cluster->ports[index] = fd;
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)) ||
+        bind(fd, (struct sockaddr *)&address, sizeof address) || getsockname(fd, (struct sockaddr *)&address, &length))
+        return 0;
+    return ntohs(address.sin_port);
 }
 
 static char *path_of(const struct cluster *cluster, uint32_t index, const char *suffix)
@@ -143,13 +146,14 @@ int cluster_start(struct cluster *cluster, struct cv_complaint *complaint)
     int ports[CV_MAX_MEMBERS];
     int error = 0;
     for (uint32_t i = 0; i < cluster->count; i++) {
-        ports[i] = free_port();
+        ports[i] = take_port(cluster, i);
+        if (!ports[i]) {
+            cv_complain(complaint, "node %u has no port for the other members: %s", i + 1, strerror(errno));
+            return CV_EFILE;
+        }
         cluster->sockets[i] = path_of(cluster, i, ".sock");
         if (!cluster->sockets[i])
             return CV_ENOMEM;
-        for (uint32_t j = 0; j < i; j++)
-            if (ports[j] == ports[i])
-                ports[i] = free_port();
     }
     for (uint32_t i = 0; i < cluster->count && !error; i++)
         error = write_configuration(cluster, i, ports, complaint);
@@ -270,6 +274,9 @@ void cluster_stop(struct cluster *cluster)
         }
         free(cluster->sockets[i]);
         cluster->sockets[i] = NULL;
+        if (cluster->ports[i] > 0)
+            close(cluster->ports[i]);
+        cluster->ports[i] = 0;
     }
 }
 

@@ -20,6 +20,7 @@ struct cluster {
     const char **settings;      /* "SECTION.KEY=VALUE", ended by NULL; or NULL */
     pid_t pids[CV_MAX_MEMBERS]; /* 0: not running */
     char *sockets[CV_MAX_MEMBERS];
+    int ports[CV_MAX_MEMBERS]; /* bound, so that the nodes' ports stay theirs; 0: none */
 };
 
 /* Writes the configurations and starts all nodes. */
