@@ -14,17 +14,19 @@ import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PATIENCE_S = 120
+PLAYED = {"semaphore", "reentrant", "lock-all", "sequence", "watch"}
 
 
 class Campaign:
     """torment/run in a temporary directory of its own, with a mark in the environment of every process it starts."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, recipes="none"):
         self.mark = f"TORMENT_MARK={uuid.uuid4()}"
         self.directory = tempfile.TemporaryDirectory(prefix="torment-smoke-")
         name, value = self.mark.split("=")
         self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "torment" / "run"), "--nodes", "3", "--settings", "default", "--json", *options],
+            [sys.executable, str(ROOT / "torment" / "run"), "--nodes", "3", "--settings", "default", "--json",
+             "--recipes", recipes, *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
             env=os.environ | {name: value, "TMPDIR": self.directory.name})
 
@@ -65,10 +67,12 @@ class Campaign:
 
 
 def calm():
-    report = Campaign("--nemesis", "none", "--run-seconds", "4").report(0)
+    report = Campaign("--nemesis", "none", "--run-seconds", "4", recipes="all").report(0)
     run, = report["runs"]
     assert report["verdict"] == run["verdict"] == "held"
     assert run["numbers"]["grants"] > 20 and run["numbers"]["writes"] > 20, run["numbers"]
+    played = run["numbers"]["recipes"]
+    assert {name for name, count in played.items() if count["done"]} == PLAYED, played
     return report["network"] != "loopback" and "halves" not in [entry["nemesis"] for entry in report["left_out"]]
 
 

@@ -12,12 +12,14 @@ import time
 import configuration
 import history
 import nemesis
+import recipes
 from cluster import Clocks, Cluster
 from fault_disk import Disks
 from history import History, now_us
 from isolation import die_with_parent
 from judge import Judge, Rules
 from network import Loopback, Namespaces
+from recipe_locks import lock_all_names
 from resp import Gone
 from session import SECOND, Session, Silent
 
@@ -26,6 +28,7 @@ START_S = 20
 FINISH_S = 30
 TRY_MS = 500
 CLIENTS_PER_NODE = 2
+EVERYTHING = "all names"  # of LOCKALL: if the driver gets them, no two of its players wait for each other
 
 
 class Unknown(Exception):
@@ -54,6 +57,7 @@ class Run:
         self.random = random.Random(f"{seed} {nodes} {name}")
         self.configuration = self.draw_configuration()
         self.network = self.cluster = None
+        self.recipes = []
         self.started = self.interrupted = False
 
     def world(self):
@@ -76,11 +80,6 @@ class Run:
     # ---- starting ----
 
     def start(self):
-        self.history.note("run", seed=self.seed, nodes=self.nodes, nemesis=self.name, group=self.options.group,
-                          names=self.options.algorithms,
-                          fence_check=self.options.fence_check, bounded=self.nemesis.bounded(),
-                          lasting=self.keeps_times_to_live(), honest=not self.nemesis.lies,
-                          serve_s=self.configuration.serve_s(), configuration=self.configuration.facts())
         self.network = self.world()(self.nodes, self.configuration.networks)
         settings = {"program": self.options.program, "directory": str(self.directory), "nodes": self.nodes,
                     "group": self.options.group, "algorithms": self.options.algorithms,
@@ -93,8 +92,27 @@ class Run:
             self.cluster.start(node)
         if not self.cluster.await_view(START_S):
             raise Unknown(f"the nodes did not find together within {START_S} s: {self.complaints()}")
+        self.recipes = self.known_recipes()
+        self.history.note("run", seed=self.seed, nodes=self.nodes, nemesis=self.name, group=self.options.group,
+                          names=self.must_serve(),
+                          fence_check=self.options.fence_check, bounded=self.nemesis.bounded(),
+                          lasting=self.keeps_times_to_live(), honest=not self.nemesis.lies,
+                          calendar=not self.nemesis.clocks, epoch=time.time_ns() // 1000 - now_us(),
+                          serve_s=self.configuration.serve_s(), configuration=self.configuration.facts())
         self.start_helpers()
         self.started = True
+
+    def known_recipes(self):
+        """Those of the recipes that were asked for whose commands the service knows."""
+        session = Session(self.history, 1, self.cluster.socket(1))
+        answers = {command: str(session.ask(command).answer)
+                   for command in {recipes.TABLE[name].command for name in self.options.recipes}}
+        session.close()
+        return [name for name in self.options.recipes if "unknown command" not in answers[recipes.TABLE[name].command]]
+
+    def must_serve(self):
+        """The names that are granted again after every fault."""
+        return self.options.algorithms + [EVERYTHING] * ("lock-all" in self.recipes)
 
     def complaints(self):
         """The ends of the nodes' logs."""
@@ -108,7 +126,7 @@ class Run:
         socket = self.directory / "register"
         plan.write_text(json.dumps({
             "seed": self.seed, "histories": str(self.histories), "register": str(socket),
-            "names": self.options.algorithms,
+            "names": self.options.algorithms, "recipes": self.recipes,
             "addresses": [self.network.client_address(node) for node in self.cluster.nodes()]}), encoding="utf-8")
         self.help("register", "register.py", socket, self.histories / "register.jsonl",
                   "fence" if self.options.fence_check else "deadline")
@@ -121,6 +139,8 @@ class Run:
             self.help(f"client-{number}", "client.py", plan, number)
         for node in self.cluster.nodes():
             self.help(f"observer-{node}", "observer.py", plan, node)
+            if self.recipes:
+                self.help(f"recipes-{node}", "recipes.py", plan, node)
         self.start_commands()
 
     def help(self, name, script, *arguments):
@@ -186,7 +206,7 @@ class Run:
         since_us = healed_us or now_us()
         anybody = self.random.choice(list(self.cluster.nodes()))
         tries = [(node, self.options.algorithms[0] + ".probe") for node in self.cluster.nodes()]
-        tries += [(anybody, name) for name in self.options.algorithms]
+        tries += [(anybody, name) for name in self.must_serve()]
         first_us = None
         while tries and now_us() < since_us + self.configuration.serve_s() * SECOND:
             for node, name in list(tries):
@@ -205,9 +225,12 @@ class Run:
         session, why = None, "gone"
         try:
             session = Session(self.history, node, self.cluster.socket(node))
-            grant = session.ask("LOCK", name, "WAIT", TRY_MS, wait_ms=TRY_MS)
-            if isinstance(grant.answer, int):
-                session.ask("UNLOCK", name, grant.answer)
+            several = lock_all_names(self.options.algorithms) if name == EVERYTHING else []
+            words = ["LOCKALL", "WAIT", TRY_MS, *several] if several else ["LOCK", name, "WAIT", TRY_MS]
+            grant = session.ask(*words, wait_ms=TRY_MS)
+            if isinstance(grant.answer, (int, list)):
+                for each, fence in zip(several or [name], grant.answer if several else [grant.answer]):
+                    session.ask("UNLOCK", each, fence)
                 return grant.answered_us
             time.sleep(0.01)  # it may have refused at once
         except Gone:
@@ -275,9 +298,9 @@ class Run:
     def report(self, problem):
         """A run that did not come to its end is judged for safety alone; one that did not begin is not judged."""
         judge = Judge(history.read(sorted(self.histories.glob("*.jsonl"))),
-                      Rules(self.nodes, self.options.algorithms, self.options.fence_check, self.nemesis.bounded(),
+                      Rules(self.nodes, self.must_serve(), self.options.fence_check, self.nemesis.bounded(),
                             complete=not problem, lasting=self.keeps_times_to_live(), honest=not self.nemesis.lies,
-                            serve_s=self.configuration.serve_s()))
+                            calendar=not self.nemesis.clocks, serve_s=self.configuration.serve_s()))
         verdicts = judge.judge() if self.started else []
         violated = any(verdict.verdict == "violated" for verdict in verdicts)
         return {"seed": self.seed, "nodes": self.nodes, "nemesis": self.name, "configuration": self.configuration.facts(),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Faults of operators: other settings on one node, files cut short, restarts, commands at the worst moment."""
 
-from client import Hold, Over
+from hold import Hold, Over
 from fault_process import kill_these, pause_these
 from resp import Gone
 from session import Session, Silent

@@ -12,6 +12,7 @@ import sys
 
 import history
 from configuration import SERVE_S
+from recipe_judge import RecipeJudge, lock_all_words
 
 FREED_US = 20 * 1000000
 BUSY_MS = 50  # if the driver wakes up so much too late, the machine is too busy to judge short times
@@ -25,6 +26,7 @@ class Rules:
     complete: bool = True  # the run came to its end
     lasting: bool = True  # times to live outlast nodes, views, and the loss of all nodes at once
     honest: bool = True  # no member lies; a liar can stop the others, but do no more harm
+    calendar: bool = True  # the nodes know the time of the day
     serve_s: float = SERVE_S
 
 
@@ -47,8 +49,9 @@ class Judge:
         self.start_us = self.events[0]["us"] if events else 0
         self.end_us = self.events[-1]["us"] if events else 0
         self.answers = self.all("answer")
-        self.grants = [event for event in self.answers if event["outcome"] == "granted"]
+        self.grants = list(self.find_grants())
         self.holds = self.find_holds()
+        self.recipes = RecipeJudge(self)
 
     def all(self, what):
         return [event for event in self.events if event["what"] == what]
@@ -56,15 +59,37 @@ class Judge:
     def at(self, moment_us):
         return seconds(moment_us, self.start_us)
 
+    def find_grants(self):
+        """Every answer that gives a fence, one for each fence. A lock that is taken again has the fence that it had."""
+        reentered = set()
+        for event in self.answers:
+            command, words, result = event["command"], event.get("words", []), event.get("result")
+            if event["outcome"] == "granted":
+                key = event["who"], event["name"], event["fence"]
+                if "REENTRANT" not in words or key not in reentered:
+                    yield event
+                reentered.add(key)
+            elif command == "LOCKALL" and isinstance(result, list):
+                for name, fence in zip(lock_all_words(words), result):
+                    if isinstance(fence, int):
+                        yield event | {"name": name, "fence": fence, "shared": False}
+            elif isinstance(result, int) and (command == "ONCE" and "EVERY" in words or command == "UPGRADE" or
+                                              command == "DOWNGRADE" and result != words[1]):
+                yield event | {"fence": result, "shared": command == "DOWNGRADE"}
+
     def find_holds(self):
-        """Every hold with its end: when the client stopped believing in it, or when the history ends."""
-        ends = {(e["who"], e["name"], e["fence"]): e["ended"] for e in self.all("end")}
+        """Every hold with its begin and its end: when the client stopped believing in it, or when the history ends. A
+        sharer that was alone before has held it since it asked to share."""
+        ends = {}
+        for event in self.all("end"):
+            ends.setdefault((event["who"], event["name"], event["fence"]), []).append(event)
         found = []
         for hold in self.all("hold"):
             last = self.end_us if hold["until"] is None else hold["until"]
-            ended = ends.get((hold["who"], hold["name"], hold["fence"]), last)
+            ended = next((end["ended"] for end in ends.get((hold["who"], hold["name"], hold["fence"]), [])
+                          if end["us"] >= hold["us"]), last)
             if ended > hold["us"]:  # otherwise it was over before its client heard of it
-                found.append(hold | {"ended": ended})
+                found.append(hold | {"begun": hold.get("since", hold["us"]), "ended": ended})
         return found
 
     def names(self, events):
@@ -89,8 +114,10 @@ class Judge:
 
     def fences_rise(self):
         """A later grant has a higher fence: a lock that was asked for after another grant had arrived, and a hold that
-        was confirmed after another one. The order among sharers does not matter."""
-        for kind, events, begin in (("granted", self.grants, "asked"), ("held", self.holds, "confirmed")):
+        was confirmed after another one. The order among sharers does not matter. Of permits, that of confirmations does not,
+        and who shares what it had alone keeps its fence."""
+        holds = [hold for hold in self.holds if "permits" not in hold and "since" not in hold]
+        for kind, events, begin in (("granted", self.grants, "asked"), ("held", holds, "confirmed")):
             for name in self.names(events):
                 yield from self.falling(kind, [event for event in events if event["name"] == name], begin)
 
@@ -115,17 +142,18 @@ class Judge:
 
     def exclusion(self):
         """No two clients believe in the same lock at the same time, unless they share it."""
-        for name in self.names(self.holds):
+        semaphores = {hold["name"] for hold in self.holds if "permits" in hold}
+        for name in self.names(hold for hold in self.holds if hold["name"] not in semaphores):
             stays = {True: None, False: None}  # the hold that lasts longest, of sharers and of others
-            for hold in sorted((hold for hold in self.holds if hold["name"] == name), key=lambda hold: hold["us"]):
+            for hold in sorted((hold for hold in self.holds if hold["name"] == name), key=lambda hold: hold["begun"]):
                 shared = bool(hold.get("shared"))
                 others = [stays[False]] if shared else [stays[False], stays[True]]
                 latest = max((other for other in others if other), key=lambda other: other["ended"], default=None)
-                if latest and hold["us"] < latest["ended"]:
-                    overlap_ms = (min(hold["ended"], latest["ended"]) - hold["us"]) / 1000
+                if latest and hold["begun"] < latest["ended"]:
+                    overlap_ms = (min(hold["ended"], latest["ended"]) - hold["begun"]) / 1000
                     yield (f"{name}: {latest['who']} (fence {latest['fence']}, node {latest['node']}) and "
                            f"{hold['who']} (fence {hold['fence']}, node {hold['node']}) held it together for "
-                           f"{overlap_ms:.1f} ms at {self.at(hold['us'])}")
+                           f"{overlap_ms:.1f} ms at {self.at(hold['begun'])}")
                 if not stays[shared] or hold["ended"] > stays[shared]["ended"]:
                     stays[shared] = hold
 
@@ -214,13 +242,21 @@ class Judge:
             last[event["name"]] = event
 
     def observed_in_order(self):
-        """A connection that observes an election never hears of an older leadership after a newer one."""
-        highest = {}
+        """A connection that observes an election or watches a lock never hears of an older grant after a newer one, nor of
+        a grant after its end; and all of them hear of the same client, unless that can go to another member."""
+        last, holders = {}, {}
+        movable = {(hold["name"], hold["fence"]) for hold in self.all("hold") if "ttl_ms" in hold}
         for event in self.all("observed"):
-            connection = (event["who"], event["connection"])
-            if event["fence"] < highest.get(connection, 0):
-                yield f"{event['who']}: fence {event['fence']} after {highest[connection]} at {self.at(event['us'])}"
-            highest[connection] = max(event["fence"], highest.get(connection, 0))
+            name, fence, leader = event.get("name", "leader"), event["fence"], event["leader"]
+            connection = (event["who"], event["connection"], name)
+            before = last.get(connection)
+            if before and (fence < before["fence"] or fence == before["fence"] and leader and not before["leader"]):
+                yield (f"{event['who']}: {name}: {leader} with fence {fence} after {before['leader']} with fence "
+                       f"{before['fence']} at {self.at(event['us'])}")
+            if leader and holders.setdefault((name, fence), leader) != leader and (name, fence) not in movable:
+                yield f"{event['who']}: {name}: fence {fence} is {leader}'s, and was {holders[name, fence]}'s for another"
+            if not before or fence >= before["fence"]:
+                last[connection] = event
 
     def calls_end(self):
         """Every call ends; with an answer, unless its node was down, stopped, cut off or without a disk meanwhile."""
@@ -287,7 +323,7 @@ class Judge:
                  ("ttl-holds-last", self.ttl_holds_last, bounded and self.rules.lasting), ("commands-go-on", self.commands_go_on, True),
                  ("vanished-freed", self.vanished_freed, complete), ("bystanders-keep", self.bystanders_keep, bounded),
                  ("calls-end", self.calls_end, complete), ("progress", self.progress, complete and self.rules.honest),
-                 ("nodes-survive", self.nodes_survive, True)]
+                 ("nodes-survive", self.nodes_survive, True), *self.recipes.rules(self.rules)]
         verdicts = []
         for name, rule, counts in rules:
             wrong = list(rule())
@@ -313,7 +349,8 @@ class Judge:
                 "refused": sum(not order["accepted"] for order in orders),
                 "lasting": sum("ttl_ms" in hold for hold in self.holds),
                 "moved": len({(event["who"], event["name"], event["fence"]) for event in self.all("moved")}),
-                "leaders_observed": len(self.all("observed")),
+                "leaders_observed": sum(event.get("kind", "leader") == "leader" for event in self.all("observed")),
+                "recipes": self.recipes.counts(),
                 "recovery_ms": {"median": sorted(recoveries)[len(recoveries) // 2] if recoveries else None,
                                 "worst": max(recoveries, default=None)}}
 
@@ -337,7 +374,8 @@ def main(paths):
     if not facts:
         print(f"{paths[0]}: expected the history of a run", file=sys.stderr)
         return 2
-    rules = Rules(**{key: facts[key] for key in ("nodes", "names", "fence_check", "bounded", "lasting", "honest", "serve_s")})
+    rules = Rules(**{key: facts[key] for key in ("nodes", "names", "fence_check", "bounded", "lasting", "honest", "calendar",
+                                                 "serve_s")})
     judge = Judge(events, rules)
     verdicts = judge.judge()
     print(json.dumps({"properties": [vars(verdict) for verdict in verdicts], "numbers": judge.numbers()}, indent=1))

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Observes the election at one node until SIGTERM, and records every leader.
+"""Observes the election at one node until SIGTERM, watches locks there, and records every leader and every holder.
 
 usage: observer.py PLAN NUMBER    the same plan as client.py's; the number is the node's
 """
 
-import signal
 import sys
 import time
 
-from client import load_plan
+from client import load_plan, until_terminated
 from history import History, now_us
 from resp import Gone
 from session import SECOND, Session, Silent
@@ -17,29 +16,51 @@ from session import SECOND, Session, Silent
 LOOK_S = 2  # between PINGs: a silent connection may be a dead one
 
 
-def observe(session, going):
+def topics(plan):
+    """(command, kind, name) of all that it follows."""
+    yield "OBSERVE", "leader", "leader"
+    if "watch" in plan["recipes"]:
+        for name in plan["names"]:
+            yield "WATCH", "lock", name
+            yield "WATCH", "lock", name + ".lasting"
+
+
+def observe(session, plan, stopping):
     """One connection. An answer and a push have the same content in two forms."""
-    first = session.ask("OBSERVE", "leader").answer
-    number = now_us()  # tells this connection from the next
-    if first:
-        session.history.note("observed", node=session.node, connection=number, leader=first[0], fence=first[1])
-    while going():
-        if not session.attend(now_us() + LOOK_S * SECOND):
-            session.ask("PING")
-        for _, _, leader, fence in session.pushes:
-            session.history.note("observed", node=session.node, connection=number, leader=leader, fence=fence)
+    connection = now_us()  # tells this connection from the next
+
+    def tell(kind, name, leader, fence):
+        session.history.note("observed", node=session.node, connection=connection, kind=kind, name=name, leader=leader,
+                             fence=fence)
+
+    def tell_pushes():
+        for kind, name, leader, fence, *_ in session.pushes:
+            tell(kind, name, leader, fence)
         session.pushes.clear()
+
+    for command, kind, name in topics(plan):
+        first = session.ask(command, name).answer
+        tell_pushes()
+        if isinstance(first, list):
+            tell(kind, name, *first[:2])
+    session.history.note("observing", connection=connection)
+    try:
+        while not stopping():
+            if not session.attend(now_us() + LOOK_S * SECOND):
+                session.ask("PING")
+            tell_pushes()
+    finally:
+        session.history.note("not-observing", connection=connection)
 
 
 def main(plan, number):
-    stopping = []
-    signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))
+    stopping = until_terminated()
     history = History(f"{plan['histories']}/observer-{number}.jsonl", f"observer-{number}")
-    while not stopping:
+    while not stopping():
         session, why = None, "gone"
         try:
             session = Session(history, number, plan["addresses"][number - 1])
-            observe(session, lambda: not stopping)
+            observe(session, plan, stopping)
         except Gone:
             time.sleep(0.2)
         except Silent:

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 
+COLUMNS = ("asked", "done", "nil", "refused", "unanswered")  # of calls of a recipe
 COLOURS = {"held": "32", "violated": "31", "unknown": "33"}
 
 
@@ -52,6 +53,9 @@ class Writer:
               f"{numbers['writes']} writes, {numbers['refused']} refused for their fence, "
               f"{numbers['leaders_observed']} changes of leader seen, {numbers['lasting']} holds with a TTL, {numbers['moved']} renewed "
               "at another member")
+        if numbers["recipes"]:
+            print("  recipes: " + ", ".join(f"{name} {count['done']:,} of {count['asked']:,}" for name, count in
+                                            numbers["recipes"].items()))
         if recovery["median"] is not None:
             print(f"  first grant after healing: median {recovery['median']} ms, worst {recovery['worst']} ms")
         for entry in run["properties"]:
@@ -67,17 +71,29 @@ class Writer:
             return "violated"
         return "unknown" if "unknown" in verdicts or self.interrupted or not verdicts else "held"
 
+    def played(self):
+        """By recipe, the calls of all runs."""
+        counts = [run["numbers"]["recipes"] for run in self.runs]
+        return {name: {column: sum(count[name][column] for count in counts if name in count) for column in COLUMNS}
+                for name in sorted(set().union(*counts))}
+
     def finish(self):
         """The exit status."""
         verdict = self.verdict()
         totals = {key: sum(run["numbers"][key] for run in self.runs)
                   for key in ("seconds", "faults", "grants", "lost", "writes", "refused")}
+        played = self.played()
         if self.options.json:
             print(json.dumps({"schema": 1, "group": self.options.group, "network": self.network,
                               "fence_check": self.options.fence_check, "seed": self.options.seed,
-                              "left_out": self.lacking, "verdict": verdict, "totals": totals, "runs": self.runs},
+                              "left_out": self.lacking, "verdict": verdict, "totals": totals, "recipes": played,
+                              "runs": self.runs},
                              indent=1))
         else:
+            if played:
+                print(f"\n{'recipe':16}" + "".join(f"{column:>12}" for column in COLUMNS))
+            for name, count in played.items():
+                print(f"{name:16}" + "".join(f"{count[column]:12,}" for column in COLUMNS))
             bad = sum(run["verdict"] != "held" for run in self.runs)
             print(f"\n{len(self.runs)} runs, {totals['seconds'] / 60:.1f} minutes, {totals['faults']} faults, "
                   f"{totals['grants']} grants, {totals['writes']} writes: {self.paint(verdict)}"

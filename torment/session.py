@@ -26,11 +26,16 @@ class Call:
         self.asked_us = self.answered_us = 0
         self.answer = None
 
+    def result(self):
+        """The answer as JSON has it."""
+        return str(self.answer) if isinstance(self.answer, resp.Refused) else self.answer
+
 
 class Session:
-    def __init__(self, history, node, address, protocol=3, patience_s=PATIENCE_S):
-        """`patience_s`: shorter for a client in a hurry. A call that it does not wait for is no violation."""
-        self.history, self.node, self.patience_s = history, node, patience_s
+    def __init__(self, history, node, address, protocol=3, patience_s=PATIENCE_S, whole=False):
+        """`patience_s`: shorter for a client in a hurry. A call that it does not wait for is no violation.
+        `whole`: the history gets every word and every answer."""
+        self.history, self.node, self.patience_s, self.whole = history, node, patience_s, whole
         self.silence = "silent" if patience_s >= PATIENCE_S else "left"  # how an abandoned call ends
         self.calls = collections.deque()  # calls without an answer yet; answers come in this order
         self.pushes = []
@@ -54,6 +59,8 @@ class Session:
         call.answer = answer
         fence = answer[0] if isinstance(answer, list) and outcome == "granted" else answer  # with DEADLINE: and how long
         facts = {"fence": fence, "shared": "SHARED" in call.words} if outcome == "granted" else {}
+        if self.whole:
+            facts |= {"words": call.words[1:], "result": call.result()}
         call.answered_us = self.history.note("answer", call=call.number, node=self.node, command=call.words[0],
                                              name=call.words[1] if len(call.words) > 1 else None, outcome=outcome,
                                              asked=call.asked_us, **facts)

@@ -24,19 +24,24 @@ class Over(Exception):
 class Wish:
     """The commands for a node: LOCK or CAMPAIGN, then RENEW, and UNLOCK or RESIGN."""
 
-    def __init__(self, random, kind, name, wait_ms):
-        self.kind, self.name, self.wait_ms = kind, name, wait_ms
+    def __init__(self, random, kind, name, wait_ms, permits=0):
+        """`permits`: of a semaphore; 0 if it is none."""
+        self.kind, self.name, self.wait_ms, self.permits = kind, name, wait_ms, permits
         self.ttl_ms = random.choice(TTLS_MS)
-        self.shared = kind == "lock" and random.random() < 0.4
+        self.shared = kind == "lock" and not permits and random.random() < 0.4
         self.secret = secrets.token_hex(16)
+
+    def way(self):
+        """How it is held: beside whom."""
+        return [*(["SHARED"] if self.shared else []), *(["PERMITS", self.permits] if self.permits else [])]
 
     def ask(self):
         return ("LOCK" if self.kind == "lock" else "CAMPAIGN", self.name, "WAIT", self.wait_ms, "TTL", self.ttl_ms,
-                "SECRET", self.secret, "DEADLINE", *(["SHARED"] if self.shared else []))
+                "SECRET", self.secret, "DEADLINE", *self.way())
 
     def renew(self, fence):
-        return ("RENEW", self.name, fence, "SECRET", self.secret, "TTL", self.ttl_ms,
-                *(["SHARED"] if self.shared else []), *(["LEADER"] if self.kind == "election" else []))
+        return ("RENEW", self.name, fence, "SECRET", self.secret, "TTL", self.ttl_ms, *self.way(),
+                *(["LEADER"] if self.kind == "election" else []))
 
     def release(self, fence):
         return ("UNLOCK" if self.kind == "lock" else "RESIGN", self.name, fence, "SECRET", self.secret)
@@ -54,7 +59,8 @@ class TtlHold:
         self.until_us = grant.asked_us + int(left_ms * 1000 * SURE)
         self.renew_us = grant.answered_us + int(wish.ttl_ms * 1000 * RENEWED_AFTER)
         client.history.note("hold", name=self.name, kind=self.kind, fence=self.fence, shared=self.shared, node=session.node,
-                            confirmed=grant.asked_us, until=self.until_us, ttl_ms=wish.ttl_ms)
+                            confirmed=grant.asked_us, until=self.until_us, ttl_ms=wish.ttl_ms,
+                            **({"permits": wish.permits} if wish.permits else {}))
 
     # ---- renewals ----
 
@@ -79,7 +85,7 @@ class TtlHold:
         node = self.client.random.randrange(len(self.client.plan["addresses"]))
         try:
             self.session = Session(self.client.history, node + 1, self.client.plan["addresses"][node],
-                                   patience_s=self.patience_us() / SECOND)
+                                   patience_s=self.patience_us() / SECOND, whole=self.client.whole)
         except (Gone, Silent):
             self.renew_us = now_us() + SECOND // 20
             return
