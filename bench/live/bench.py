@@ -24,8 +24,10 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = str(pathlib.Path(os.environ.get("CONCLAVE", ROOT / "build" / "conclave")).resolve())
-SOURCES = [str(ROOT / "bench" / "live" / name) for name in ("client.c", "protocols.c")]
+SOURCES = [str(ROOT / "bench" / "live" / name) for name in ("client.c", "protocols.c", "recipes.c")]
 CORES = sorted(os.sched_getaffinity(0))
+RECIPES = [("permits", 16, "one"), ("all", 16, "own"), ("permits", 3, "one"), ("all", 16, "ring")]
+TITLES = {"permits": "a semaphore of 3", "all": "3 names at once"}
 
 
 def free_ports(count):
@@ -142,17 +144,18 @@ def etcd(directory, count):
 class Case:
     """One line of the table: a service under a load, and what each repetition measured."""
 
-    def __init__(self, service, connections, name):
-        self.service, self.connections, self.name = service, connections, name  # name: own or one
+    def __init__(self, service, connections, name, recipe=""):
+        self.service, self.connections, self.name = service, connections, name  # name: own, one or ring
+        self.recipe = recipe  # of locks: permits or all
         self.results = []
 
     def measure(self, client, seconds, pinned):
         prefix = ["taskset", "-c", str(CORES[-1])] if pinned else []
         before = self.service.cpu_seconds()
-        done = subprocess.run([*prefix, client, self.service.protocol, str(self.connections), str(seconds), self.name,
+        done = subprocess.run([*prefix, client, "-".join(filter(None, (self.service.protocol, self.recipe))), str(self.connections), str(seconds), self.name,
                                *self.service.addresses], capture_output=True, text=True, check=False)
         if done.returncode:
-            raise SystemExit(f"{self.service.label}, {self.connections} clients, {self.name}: {done.stderr.strip()}")
+            raise SystemExit(f"{self.service.label}, {self.connections} clients, {self.recipe} {self.name}: {done.stderr.strip()}")
         result = json.loads(done.stdout)
         result["cpu_us"] = (self.service.cpu_seconds() - before) / result["all_cycles"] * 1e6
         self.results.append(result)
@@ -161,7 +164,7 @@ class Case:
         return statistics.median(result[key] for result in self.results)
 
     def row(self):
-        return {"service": self.service.label, "connections": self.connections, "lock": self.name,
+        return {"service": self.service.label, "connections": self.connections, "lock": self.name, "recipe": self.recipe,
                 **{key: self.median(key) for key in ("cycles_per_second", "p50_us", "p99_us", "cpu_us")}}
 
 
@@ -202,6 +205,22 @@ class Ratios:
                            "unit": unit})
 
 
+def recipe_cases(services, options):
+    """The recipes at each of the services, in turn."""
+    return [Case(service, count, name, recipe) for recipe, count, name in RECIPES[:options.recipes] for service in services]
+
+
+def compare_recipes(cases, mine, theirs, whose, ratios, wanted):
+    """How many times as many cycles as the other service, whose name is `whose`."""
+    for recipe, count, name in RECIPES:
+        pair = [[case for case in cases if (case.service, case.recipe, case.connections, case.name) ==
+                 (service, recipe, count, name)] for service in (mine, theirs)]
+        if all(pair):
+            neighbours = " on a ring" if name == "ring" else ""
+            ratios.add(f"{'three nodes: ' if whose == 'etcd' else ''}{TITLES[recipe]}{neighbours}, {count} clients, over {whose}'s",
+                       pair[0][0].median("cycles_per_second") / pair[1][0].median("cycles_per_second"), ">=", wanted)
+
+
 def one_node(directory, client, options, ratios):
     services = [conclave_one(directory)]
     if shutil.which("redis-server"):
@@ -209,8 +228,9 @@ def one_node(directory, client, options, ratios):
     try:
         cases = [Case(service, count, "own") for count in (1, 16, 64) for service in services]
         cases.append(Case(services[0], 16, "one"))
+        cases += recipe_cases(services, options)
         measure_all(cases, client, options)
-        found = {(case.service.label, case.connections, case.name): case for case in cases}
+        found = {(case.service.label, case.connections, case.name): case for case in cases if not case.recipe}
         if len(services) > 1:
             mine, theirs = found["conclave", 64, "own"], found["Redis", 64, "own"]
             ratios.add("cycles/s with 64 clients, over Redis's", mine.median("cycles_per_second") /
@@ -218,6 +238,7 @@ def one_node(directory, client, options, ratios):
             ratios.add("computing per cycle with 64 clients, over Redis's", mine.median("cpu_us") / theirs.median("cpu_us"), "<=", 1)
             mine, theirs = found["conclave", 1, "own"], found["Redis", 1, "own"]
             ratios.add("p50 with 1 client, over Redis's", mine.median("p50_us") / theirs.median("p50_us"), "<=", 1.1)
+            compare_recipes(cases, *services, "Redis", ratios, 1)
         ratios.add("hand-offs of one lock among 16 clients", found["conclave", 16, "one"].median("cycles_per_second"), ">=",
                    10000, "/s")
         return [case.row() for case in cases]
@@ -233,9 +254,10 @@ def three_nodes(directory, client, options, ratios):
     try:
         cases = [Case(service, count, "own") for count in (1, 64) for service in services]
         cases += [Case(service, 16, "one") for service in services]
+        cases += recipe_cases([service for service in services if "static" not in service.label], options)
         measure_all(cases, client, options)
         found = {(case.service.label.split(" ")[-1] if case.service.protocol == "conclave" else "etcd", case.connections,
-                  case.name): case for case in cases}
+                  case.name): case for case in cases if not case.recipe}
         ratios.add("three nodes: cycles/s with 64 clients, raft over static", found["raft", 64, "own"].median("cycles_per_second") /
                    found["static", 64, "own"].median("cycles_per_second"), ">=", 0.9)
         ratios.add("three nodes: computing per cycle, raft over static", found["raft", 64, "own"].median("cpu_us") /
@@ -247,6 +269,7 @@ def three_nodes(directory, client, options, ratios):
                 ratios.add(f"three nodes: p50 with {count} client{'s' if count > 1 else ''}, over etcd's",
                            found["raft", count, "own"].median("p50_us") / found["etcd", count, "own"].median("p50_us"), "<=",
                            0.2)
+            compare_recipes(cases, services[0], services[2], "etcd", ratios, 5)
         return [case.row() for case in cases]
     finally:
         for service in services:
@@ -275,16 +298,17 @@ def starting(directory, options, ratios):
 
 
 def show(rows, started, ratios):
-    print(f"{'service':20}{'clients':>8}  {'lock':5}{'cycles/s':>10}{'p50 us':>9}{'p99 us':>9}{'cpu us':>9}")
+    print(f"{'service':20}{'clients':>8}  {'lock':12}{'cycles/s':>10}{'p50 us':>9}{'p99 us':>9}{'cpu us':>9}")
     for row in rows:
-        print(f"{row['service']:20}{row['connections']:8}  {row['lock']:5}{row['cycles_per_second']:10,.0f}{row['p50_us']:9,.0f}"
+        lock = " ".join(filter(None, (row["lock"], row["recipe"])))
+        print(f"{row['service']:20}{row['connections']:8}  {lock:12}{row['cycles_per_second']:10,.0f}{row['p50_us']:9,.0f}"
               f"{row['p99_us']:9,.0f}{row['cpu_us']:9,.1f}")
     print()
     for label, took in started.items():
         print(f"{label:30}{took:8.1f} ms")
     print()
     for line in ratios.lines:
-        print(f"{line['what']:55}{line['value']:10,.2f}{line['unit']:3}  wanted {line['relation']} {line['target']}"
+        print(f"{line['what']:62}{line['value']:10,.2f}{line['unit']:3}  wanted {line['relation']} {line['target']}"
               f"{line['unit']}{'' if line['reached'] else ', missed'}")
 
 
@@ -298,6 +322,7 @@ def main():
     options = parser.parse_args()
     if options.quick:
         options.repeat, options.seconds = 1, 0.5
+    options.recipes = 2 if options.quick else len(RECIPES)
     ratios = Ratios()
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * usage: client PROTOCOL CONNECTIONS SECONDS own|one ADDRESS...
+ * usage: client PROTOCOL CONNECTIONS SECONDS own|one|ring ADDRESS...
  *
  * Every connection acquires and releases a lock again and again, one process and one thread for all of them: a lock of
- * its own, or one for all. Prints a line of JSON: cycles (or hand-offs) a second, and how long a cycle takes. That only
- * one holds a lock at a time is watched, and every release must have been of a lock that was held.
+ * its own, or one for all. Where a protocol takes several names at once, those are the connection's own, or on a ring
+ * of names in which each has neighbours' names, too. Prints a line of JSON: cycles (or hand-offs) a second, and how
+ * long a cycle takes. That no more hold a name than may is watched, and every release must have been of a lock that
+ * was held.
  */
 #include "client.h"
 
@@ -27,8 +29,7 @@ struct load {
     const struct protocol *protocol;
     struct connection *connection;
     unsigned connections;
-    bool one_name;
-    unsigned holders;          /* of the one lock */
+    unsigned *holders;         /* of each name */
     uint64_t start_ns, end_ns; /* what ends between them counts */
     unsigned finished;
     uint32_t *sample_ns;
@@ -114,11 +115,27 @@ size_t converse(struct connection *connection, const struct protocol *protocol, 
 
 /* ---- the load ---- */
 
-static void begin_cycle(struct load *load, struct connection *connection)
+static void acquire(struct load *load, struct connection *connection)
 {
     char out[2048];
-    connection->began_ns = now_ns();
     send_all(connection, out, load->protocol->acquire(connection, out, sizeof out));
+}
+
+static void begin_cycle(struct load *load, struct connection *connection)
+{
+    connection->began_ns = now_ns();
+    acquire(load, connection);
+}
+
+/* It holds its names from now on, or holds them no longer. */
+static void count_holders(struct load *load, const struct connection *connection, bool holds)
+{
+    for (unsigned i = 0; i < load->protocol->names; i++) {
+        unsigned *holders = &load->holders[connection->index[i]];
+        *holders += holds ? 1 : -1u;
+        if (*holders > load->protocol->permits)
+            give_up("%u hold %s at once", *holders, connection->name[i]);
+    }
 }
 
 static void record(struct load *load, uint64_t took_ns)
@@ -135,15 +152,19 @@ static void record(struct load *load, uint64_t took_ns)
 static void go_on(struct load *load, struct connection *connection, size_t answer)
 {
     char out[2048];
+    if (!connection->holding && load->protocol->refused && load->protocol->refused(connection, answer)) {
+        drop_answer(connection, answer);
+        acquire(load, connection);
+        return;
+    }
     if (!connection->holding) {
         if (!load->protocol->granted(connection, answer))
             give_up("not granted: %.*s", (int)answer, connection->in);
-        if (load->one_name && load->holders++)
-            give_up("two hold the lock at once");
+        count_holders(load, connection, true);
         connection->holding = true;
         drop_answer(connection, answer);
         const size_t length = load->protocol->release(connection, out, sizeof out);
-        load->holders -= load->one_name;
+        count_holders(load, connection, false);
         send_all(connection, out, length);
         return;
     }
@@ -210,24 +231,37 @@ static void report(struct load *load)
            percentile_us(load, 0.99), load->samples, load->cycles);
 }
 
+static void choose_names(const struct load *load, struct connection *connection, const char *way)
+{
+    const unsigned names = load->protocol->names, number = connection->number;
+    for (unsigned i = 0; i < names; i++) {
+        connection->index[i] = strcmp(way, "one") == 0    ? i
+                               : strcmp(way, "ring") == 0 ? (number + i) % load->connections
+                                                          : names * number + i;
+        snprintf(connection->name[i], sizeof connection->name[i], "lock%08u", connection->index[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    static const struct protocol *const protocols[] = {&conclave_protocol, &redis_protocol, &etcd_protocol};
+    static const struct protocol *const protocols[] = {&conclave_protocol, &redis_protocol, &etcd_protocol,
+                                                       &conclave_permits,  &redis_permits,  &etcd_permits,
+                                                       &conclave_all,      &redis_all,      &etcd_all};
     struct load load = {0};
     if (argc < 6)
-        give_up("usage: client PROTOCOL CONNECTIONS SECONDS own|one ADDRESS...");
+        give_up("usage: client PROTOCOL CONNECTIONS SECONDS own|one|ring ADDRESS...");
     for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
         if (strcmp(argv[1], protocols[i]->name) == 0)
             load.protocol = protocols[i];
     load.connections = (unsigned)atoi(argv[2]);
-    load.one_name = strcmp(argv[4], "one") == 0;
     load.connection = calloc(load.connections, sizeof *load.connection);
-    if (!load.protocol || !load.connections || !load.connection)
+    load.holders = calloc((size_t)NAMES * load.connections, sizeof *load.holders);
+    if (!load.protocol || !load.connections || !load.connection || !load.holders)
         give_up("client: no such protocol, or no connections");
     for (unsigned i = 0; i < load.connections; i++) {
         struct connection *connection = &load.connection[i];
         connection->number = i;
-        snprintf(connection->name, sizeof connection->name, "lock%08u", load.one_name ? 0 : i);
+        choose_names(&load, connection, argv[4]);
         connection->fd = dial(argv[5 + i % (unsigned)(argc - 5)]);
         load.protocol->prepare(connection);
     }
@@ -236,6 +270,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < load.connections; i++)
         close(load.connection[i].fd);
     free(load.connection);
+    free(load.holders);
     free(load.sample_ns);
     return 0;
 }

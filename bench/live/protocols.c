@@ -12,7 +12,7 @@
 
 #include "client.h"
 
-static size_t format_resp(char *out, size_t size, size_t count, const char *const *words)
+size_t resp_format(char *out, size_t size, size_t count, const char *const *words)
 {
     size_t length = (size_t)snprintf(out, size, "*%zu\r\n", count);
     for (size_t i = 0; i < count; i++)
@@ -21,7 +21,7 @@ static size_t format_resp(char *out, size_t size, size_t count, const char *cons
 }
 
 /* An answer of one line, or a bulk string. */
-static size_t resp_answer(const struct connection *connection)
+size_t resp_answer(const struct connection *connection)
 {
     const char *end = memchr(connection->in, '\n', connection->in_length);
     if (!end)
@@ -32,9 +32,14 @@ static size_t resp_answer(const struct connection *connection)
     return whole <= connection->in_length ? whole : 0;
 }
 
+bool resp_is(const struct connection *connection, size_t length, const char *text)
+{
+    return length == strlen(text) && memcmp(connection->in, text, length) == 0;
+}
+
 static bool resp_is_one(struct connection *connection, size_t length)
 {
-    return length == 4 && memcmp(connection->in, ":1\r\n", 4) == 0;
+    return resp_is(connection, length, ":1\r\n");
 }
 
 /* ---- conclave ---- */
@@ -46,15 +51,15 @@ static void conclave_prepare(struct connection *connection)
 
 static size_t conclave_acquire(struct connection *connection, char *out, size_t size)
 {
-    return format_resp(out, size, 2, (const char *[]){"LOCK", connection->name});
+    return resp_format(out, size, 2, (const char *[]){"LOCK", connection->name[0]});
 }
 
-static size_t conclave_release(struct connection *connection, char *out, size_t size)
+size_t conclave_release(struct connection *connection, char *out, size_t size)
 {
-    return format_resp(out, size, 3, (const char *[]){"UNLOCK", connection->name, connection->key});
+    return resp_format(out, size, 3, (const char *[]){"UNLOCK", connection->name[0], connection->key});
 }
 
-static bool conclave_granted(struct connection *connection, size_t length)
+bool conclave_granted(struct connection *connection, size_t length)
 {
     if (*connection->in != ':' || length < 4 || length > 30)
         return false;
@@ -65,6 +70,8 @@ static bool conclave_granted(struct connection *connection, size_t length)
 
 const struct protocol conclave_protocol = {
     .name = "conclave",
+    .names = 1,
+    .permits = 1,
     .prepare = conclave_prepare,
     .acquire = conclave_acquire,
     .release = conclave_release,
@@ -77,38 +84,51 @@ const struct protocol conclave_protocol = {
 
 static char release_script[41]; /* its SHA-1 */
 
-static void redis_prepare(struct connection *connection)
+void resp_load(struct connection *connection, const char *source, char sha[41])
 {
-    static const char source[] =
-        "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end";
-    char out[512];
-    const size_t length = format_resp(out, sizeof out, 3, (const char *[]){"SCRIPT", "LOAD", source});
+    char out[1024];
+    const size_t length = resp_format(out, sizeof out, 3, (const char *[]){"SCRIPT", "LOAD", source});
     const size_t answer = converse(connection, &redis_protocol, out, length);
     if (answer != 47)
-        give_up("Redis does not take the script");
-    memcpy(release_script, connection->in + 5, 40);
+        give_up("Redis does not take the script: %.*s", (int)answer, connection->in);
+    memcpy(sha, connection->in + 5, 40);
     drop_answer(connection, answer);
+}
+
+void redis_name_token(struct connection *connection)
+{
     snprintf(connection->key, sizeof connection->key, "token-of-%08u", connection->number);
+}
+
+static void redis_prepare(struct connection *connection)
+{
+    resp_load(connection,
+              "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end",
+              release_script);
+    redis_name_token(connection);
 }
 
 static size_t redis_acquire(struct connection *connection, char *out, size_t size)
 {
-    return format_resp(out, size, 6, (const char *[]){"SET", connection->name, connection->key, "NX", "PX", "30000"});
+    return resp_format(out, size, 6,
+                       (const char *[]){"SET", connection->name[0], connection->key, "NX", "PX", "30000"});
 }
 
 static size_t redis_release(struct connection *connection, char *out, size_t size)
 {
-    return format_resp(out, size, 5,
-                       (const char *[]){"EVALSHA", release_script, "1", connection->name, connection->key});
+    return resp_format(out, size, 5,
+                       (const char *[]){"EVALSHA", release_script, "1", connection->name[0], connection->key});
 }
 
 static bool redis_granted(struct connection *connection, size_t length)
 {
-    return length == 5 && memcmp(connection->in, "+OK\r\n", 5) == 0;
+    return resp_is(connection, length, "+OK\r\n");
 }
 
 const struct protocol redis_protocol = {
     .name = "redis",
+    .names = 1,
+    .permits = 1,
     .prepare = redis_prepare,
     .acquire = redis_acquire,
     .release = redis_release,
@@ -119,7 +139,7 @@ const struct protocol redis_protocol = {
 
 /* ---- etcd ---- */
 
-static size_t format_post(char *out, size_t size, const char *path, const char *body)
+size_t http_post(char *out, size_t size, const char *path, const char *body)
 {
     return (size_t)snprintf(out, size,
                             "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -127,7 +147,7 @@ static size_t format_post(char *out, size_t size, const char *path, const char *
                             path, strlen(body), body);
 }
 
-static size_t http_answer(const struct connection *connection)
+size_t http_answer(const struct connection *connection)
 {
     const char *head_end = memmem(connection->in, connection->in_length, "\r\n\r\n", 4);
     if (!head_end)
@@ -140,7 +160,7 @@ static size_t http_answer(const struct connection *connection)
     return whole <= connection->in_length ? whole : 0;
 }
 
-static bool http_is_good(const struct connection *connection, size_t length)
+bool http_is_good(const struct connection *connection, size_t length)
 {
     return length > 15 && memcmp(connection->in, "HTTP/1.1 200 OK", 15) == 0;
 }
@@ -160,10 +180,10 @@ static bool json_text(const struct connection *connection, size_t length, const 
     return true;
 }
 
-static void etcd_prepare(struct connection *connection)
+void etcd_lease(struct connection *connection)
 {
     char out[512];
-    const size_t length = format_post(out, sizeof out, "/v3/lease/grant", "{\"TTL\":\"600\"}");
+    const size_t length = http_post(out, sizeof out, "/v3/lease/grant", "{\"TTL\":\"600\"}");
     const size_t answer = converse(connection, &etcd_protocol, out, length);
     if (!http_is_good(connection, answer) ||
         !json_text(connection, answer, "ID", connection->lease, sizeof connection->lease))
@@ -175,15 +195,15 @@ static void etcd_prepare(struct connection *connection)
 static size_t etcd_acquire(struct connection *connection, char *out, size_t size)
 {
     char body[256];
-    snprintf(body, sizeof body, "{\"name\":\"%s\",\"lease\":\"%s\"}", connection->name, connection->lease);
-    return format_post(out, size, "/v3/lock/lock", body);
+    snprintf(body, sizeof body, "{\"name\":\"%s\",\"lease\":\"%s\"}", connection->name[0], connection->lease);
+    return http_post(out, size, "/v3/lock/lock", body);
 }
 
 static size_t etcd_release(struct connection *connection, char *out, size_t size)
 {
     char body[KEY_BYTES + 32];
     snprintf(body, sizeof body, "{\"key\":\"%s\"}", connection->key);
-    return format_post(out, size, "/v3/lock/unlock", body);
+    return http_post(out, size, "/v3/lock/unlock", body);
 }
 
 static bool etcd_granted(struct connection *connection, size_t length)
@@ -199,7 +219,9 @@ static bool etcd_released(struct connection *connection, size_t length)
 
 const struct protocol etcd_protocol = {
     .name = "etcd",
-    .prepare = etcd_prepare,
+    .names = 1,
+    .permits = 1,
+    .prepare = etcd_lease,
     .acquire = etcd_acquire,
     .release = etcd_release,
     .answer = http_answer,
