@@ -68,7 +68,7 @@ class RecipeJudge:
                 yield f"{call['who']} was told at {self.at(call['us'])} that it holds a name of which LOCKALL gave it none"
 
     def same_fence_again(self):
-        """Whoever takes a lock again gets the fence by which it holds it."""
+        """A client that takes a lock again gets the fence by which it holds it."""
         for event in self.events:
             if event["what"] == "again" and event["got"] != event["fence"] and not event["lost"] \
                     and not isinstance(event["got"], str):
@@ -290,7 +290,7 @@ class RecipeJudge:
     # ---- watching ----
 
     def watchers_told(self):
-        """Whoever watches a lock hears of a client that holds it for seconds in which no fault happens."""
+        """A client that watches a lock hears of another that holds it for seconds in which no fault happens."""
         faults = [event["us"] for event in self.events if event["what"] in ("fault", "node", "healed")]
         heard, begun, ended = collections.defaultdict(list), {}, {}
         for event in self.events:

@@ -10,7 +10,7 @@
  *            that is free, with a lease; one that deletes it    them; one that deletes them if they are its own
  *            if it is its own
  *
- * Redis and etcd have no queue for these: whoever is refused asks again at once.
+ * Redis and etcd have no queue for these: a client that is refused asks again at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
