@@ -317,7 +317,9 @@ static void follow(json_t *step)
             .tls_private_key = text(given, "tls_private_key"),
             .client = text(given, "client"),
         };
-        answer(step, 0, NULL, json_pack("{s:[s, s, s, s]}", "cannot", "askback", "lock_all", "sequence", "watch"));
+        answer(step, 0, NULL,
+               json_pack("{s:[s, s, s, s, s, s]}", "cannot", "askback", "lock_all", "sequence", "watch", "twice",
+                         "waiters"));
     } else if (is(step, "close")) {
         close_all(step);
     } else if (is(step, "cancel")) {

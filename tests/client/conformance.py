@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import pathlib
-import queue
 import re
 import shlex
 import signal
@@ -32,7 +31,12 @@ from ways import Ways  # pylint: disable=wrong-import-position
 
 SCRIPTS = sorted((ROOT / "clients" / "conformance").glob("*.txt"))
 TIMES = ("ttl", "wait")
-ACQUIRING = ("lock", "campaign", "lock_all")
+ACQUIRING = ("lock", "campaign", "lock_all", "twice", "enter", "join", "once")
+# What the plain words of a step are; those of others are a hold.
+WORDS = {**dict.fromkeys(("lock", "campaign", "twice", "enter", "join", "once"), ("hold", "name")),
+         **dict.fromkeys(("observe", "watch", "watch_members"), ("watch", "name")),
+         **dict.fromkeys(("leader", "askback", "waiters", "sequence", "barrier", "members", "last_run", "latch_set", "latch_down",
+                          "latch_wait", "latch_left", "latch_clear"), ("name",))}
 TIMEOUT_MS = 2000  # of the clients
 HANDSHAKE_MS = 20000  # a virtual machine that has just begun takes its time for its first one
 
@@ -54,20 +58,31 @@ class Actor:
     def __init__(self, command, addresses, verbose):
         self.options = {"servers": ",".join(addresses), "timeout": TIMEOUT_MS * stretch()}
         self.verbose = verbose
-        environment = {**os.environ, "PATH": f"{pathlib.Path(CONCLAVE).resolve().parent}:{os.environ['PATH']}"}
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
-        self.answers, self.events = {}, queue.Queue()
-        self.news, self.lost, self.asked, self.positions = {}, {}, {}, {}
+        self.command = command
+        self.answers = {}
+        self.news, self.lost, self.asked, self.positions, self.numbers = {}, {}, {}, {}, {}
         self.cannot = set()
         self.count = 0
         self.changed = threading.Condition()
-        threading.Thread(target=self.listen, daemon=True).start()
+        self.start()
 
-    def listen(self):
-        for line in self.process.stdout:
+    def start(self):
+        environment = {**os.environ, "PATH": f"{pathlib.Path(CONCLAVE).resolve().parent}:{os.environ['PATH']}"}
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        threading.Thread(target=self.listen, args=(self.process,), daemon=True).start()
+
+    def crash(self):
+        """It dies without a word, and another one begins in its place."""
+        self.process.kill()
+        self.process.wait()
+        self.start()
+        self.open()
+
+    def listen(self, process):
+        for line in process.stdout:
             told = json.loads(line)
             if self.verbose:
-                print(f"  {self.process.pid} < {line.rstrip()}", flush=True)
+                print(f"  {process.pid} < {line.rstrip()}", flush=True)
             with self.changed:
                 if "id" in told:
                     self.answers[told["id"]] = told
@@ -75,6 +90,8 @@ class Actor:
                     self.positions.setdefault(told["hold"], []).append(told["position"])
                 elif told["event"] in ("lost", "askback"):
                     (self.lost if told["event"] == "lost" else self.asked)[told["hold"]] = told["at"]
+                elif told["event"] == "number":
+                    self.numbers.setdefault(told["hold"], []).append(told["number"])
                 else:
                     self.news.setdefault(told["watch"], []).append(told)
                 self.changed.notify_all()
@@ -127,7 +144,7 @@ class Player:
 
     def __init__(self, name, actors, ways, secured):
         self.name, self.actors, self.ways, self.secured = name, actors, ways, secured
-        self.results, self.open = {}, {}
+        self.results, self.open, self.heard = {}, {}, {}
 
     def words(self, line, script):
         """`$x` is a name of this client's and script's own."""
@@ -136,7 +153,10 @@ class Player:
                 for word in shlex.split(text, comments=True)]
 
     def play(self, script, server):
-        self.results, self.open = {}, {}
+        self.results, self.open, self.heard = {}, {}, {}
+        for actor in self.actors.values():
+            actor.news.clear()
+            actor.numbers.clear()
         text = script.read_text(encoding="utf-8")
         failure = self.lacking(text)
         for number, line in enumerate(text.splitlines(), 1):
@@ -170,6 +190,8 @@ class Player:
             self.expect(*rest)
         elif first in ("pause", "resume"):
             self.actors[rest[0]].signal(signal.SIGSTOP if first == "pause" else signal.SIGCONT)
+        elif first == "crash":
+            self.actors[rest[0]].crash()
         elif first in ("cut", "mute", "refuse", "heal"):
             getattr(self.ways[self.actors[rest[0]]], first)(*map(int, rest[1:]))
         else:
@@ -184,7 +206,7 @@ class Player:
 
         def value(word):
             owner, _, field = word.partition(".")
-            if re.fullmatch(r"\d+", word):
+            if re.fullmatch(r"-?\d+", word):
                 return int(word)
             if field == "lost":
                 return next(actor.lost[owner] for actor in self.actors.values() if owner in actor.lost)
@@ -204,11 +226,10 @@ class Player:
             if rest[0] in actor.lost:
                 raise Differs("it was told to be lost")
         elif verb == "news":
-            fence = 0 if rest[1] == "nobody" else self.results[rest[1]]["fence"]
-            value = next((word[len("value="):] for word in rest if word.startswith("value=")), None)
-            actor.until(f"{rest[0]} does not tell of {rest[1]}, fence {fence}", lambda: next(
-                (told for told in actor.news.get(rest[0], [])
-                 if told["fence"] == fence and value in (None, told.get("value"))), None))
+            self.hear(actor, *rest)
+        elif verb == "rejoined":
+            self.results[rest[0]]["number"] = actor.until(f"{rest[0]} has not joined anew", lambda: next(
+                (number for number in actor.numbers.get(rest[0], []) if number), None))
         elif verb == "position":
             actor.until(f"{rest[0]} has not been told that it is at place {rest[1]}",
                         lambda: int(rest[1]) in actor.positions.get(rest[0], []) or None)
@@ -219,39 +240,77 @@ class Player:
         else:
             self.ask(actor, verb, rest)
 
+    def hear(self, actor, watch, *what):
+        """The news come in this order, though there may be others in between."""
+        wanted = dict(word.split("=", 1) for word in what if "=" in word)
+        if "=" not in what[0]:
+            wanted["fence"] = 0 if what[0] == "nobody" else self.results[what[0]]["fence"]
+
+        def later():
+            for index, told in list(enumerate(actor.news.get(watch, [])))[self.heard.get(watch, 0):]:
+                if all(told.get(key) == value for key, value in wanted.items()):
+                    return index + 1
+            return None
+
+        self.heard[watch] = actor.until(f"{watch} does not tell {' '.join(what)}, {wanted}, after {self.heard.get(watch, 0)}", later)
+
     def ask(self, actor, verb, rest):
         step = {"do": verb}
-        names = {"lock": ("hold", "name"), "campaign": ("hold", "name"), "observe": ("watch", "name"), "watch": ("watch", "name"), "leader": ("name",),
-                 "askback": ("name",), "lock_all": ("hold",), "sequence": ("name",)}
-        outcome = rest[rest.index("->") + 1] if "->" in rest else None
-        asked = rest[:rest.index("->")] if outcome else rest
+        arrow = next((word for word in rest if word in ("->", "~>")), None)
+        asked, outcome = (rest[:rest.index(arrow)], rest[-1]) if arrow else (rest, None)
         plain = [word for word in asked if not re.match(r"&|\w+=", word)]
-        for key, word in zip(names.get(verb, ("hold",)), plain):
+        for key, word in zip(WORDS.get(verb, ("hold",)), plain):
             step[key] = word
         for word in rest:
             key, equals, value = word.partition("=")
-            if equals and key not in ("as",):
+            if equals and key != "as":
                 step[key] = int(value) * (stretch() if key in TIMES else 1) if value.isdigit() else value
-        if "shared" in plain:
-            step["shared"] = True
+            elif equals:
+                step["hold"] = value
+        for option in ("shared", "reentrant"):
+            if option in plain:
+                step[option] = True
         if verb == "lock_all":
             step["names"] = plain[1:]
-        for word in rest:
-            actor.lost.pop(step.get("hold"), None) if verb in ACQUIRING else None
-            if word.startswith("&"):
-                self.open[word[1:]] = (actor, actor.say(step), step)
+        if verb in ACQUIRING:
+            actor.lost.pop(step["hold"], None)
+        number, task = actor.say(step), next((word[1:] for word in asked if word.startswith("&")), None)
+        if task:
+            self.open[task] = (actor, number, step)
+        elif arrow == "~>":
+            self.insist(actor, number, step, outcome)
+        else:
+            self.judge(["", *(["->", outcome] if outcome else [])], actor, number, step)
+
+    def insist(self, actor, number, step, outcome):
+        """Asks again until the answer is that: an outcome, or KEY=VALUE."""
+        end = time.monotonic() + PATIENCE
+        key, equals, value = outcome.partition("=")
+        while True:
+            self.judge([""], actor, number, step)
+            answer = actor.wait(number)
+            if outcome == self.found(answer, step) or equals and str(answer.get("ok", {}).get(key)) == value:
                 return
-            if word.startswith("as="):
-                step["hold"] = word[3:]
-        self.judge(["", *(["->", outcome] if outcome else [])], actor, actor.say(step), step)
+            if time.monotonic() > end:
+                raise Differs(f"{answer} for {PATIENCE:g} s")
+            time.sleep(0.02)
+            number = actor.say(step)
+
+    @staticmethod
+    def found(answer, step):
+        if "error" in answer:
+            return answer["error"]
+        if step["do"] == "held":
+            return str(answer["ok"]["held"]).lower()
+        if step["do"] == "once" and "fence" not in answer["ok"]:
+            return "skipped"
+        return "held" if step["do"] in ACQUIRING else "ok"
 
     def judge(self, rest, actor, number, step):
         answer = actor.wait(number)
         outcome = rest[rest.index("->") + 1] if "->" in rest else None
-        found = answer.get("error") or ("held" if step["do"] in ACQUIRING else "ok")
-        if step["do"] == "held" and "error" not in answer:
-            found = str(answer["ok"]["held"]).lower()
-        if "ok" in answer and "hold" in step and step["do"] not in ("held", "release"):
+        found = self.found(answer, step)
+        if "ok" in answer and "hold" in step and answer["ok"] and step["do"] != "held":
             self.results[step["hold"]] = {**answer["ok"], "at": answer["at"]}
         if outcome and found not in outcome.split("|"):
             raise Differs(f"{found} {answer.get('why', '')}")
@@ -293,12 +352,30 @@ class Together:
     def __init__(self, cluster, count):
         self.cluster = cluster
         self.barrier = threading.Barrier(count)
+        self.commands, self.started = {}, []
 
     def server(self, what, index):
         signals = {"stop": signal.SIGSTOP, "cont": signal.SIGCONT, "kill": signal.SIGKILL}
         if self.barrier.wait(10 * PATIENCE) == 0:
-            self.cluster.kill(int(index), signals[what])
+            if what == "start":
+                self.start(int(index))
+            else:
+                self.commands[int(index)] = pathlib.Path(f"/proc/{self.cluster.pids[int(index)]}/cmdline").read_text("utf-8")
+                self.cluster.kill(int(index), signals[what])
         self.barrier.wait(10 * PATIENCE)
+
+    def start(self, index):
+        """A node that was killed begins again, and is a member as before."""
+        command = self.commands[index].split("\0")[:-1]
+        process = subprocess.Popen([CONCLAVE, *command[1:]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.started.append(process)
+        self.cluster.pids[index] = process.pid
+        self.cluster.await_view(self.cluster.pids)
+
+    def end(self):
+        for process in self.started:
+            process.terminate()
+            process.wait()
 
 
 def find_clients(wanted):
@@ -347,7 +424,10 @@ def play_all(commands, scripts, verbose):
                 for way in ways.values():
                     way.end()
 
-        in_parallel(*(lambda name=name: play(name) for name in commands))
+        try:
+            in_parallel(*(lambda name=name: play(name) for name in commands))
+        finally:
+            together.end()
     return results
 
 

@@ -9,7 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CLIENTS = ROOT / "clients"
-BUILD = pathlib.Path(os.environ.get("CONCLAVE_BUILD", ROOT / "build")) / "clients"
+BUILD = pathlib.Path(os.environ.get("CONCLAVE_BUILD", ROOT / "build")).resolve() / "clients"
 
 
 class Missing(Exception):
