@@ -18,7 +18,6 @@ import (
 	"errors"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -57,6 +56,7 @@ type Client struct {
 	turn   int
 	idle   []*connection
 	holds  map[*Hold]bool
+	stays  map[leaver]bool
 	closed bool
 	end    context.Context // of observations
 	stop   context.CancelFunc
@@ -77,7 +77,7 @@ func New(options Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{servers: servers, with: with, timeout: options.Timeout, name: options.Name,
-		secret: hex.EncodeToString(secret[:]), holds: map[*Hold]bool{}}
+		secret: hex.EncodeToString(secret[:]), holds: map[*Hold]bool{}, stays: map[leaver]bool{}}
 	if c.timeout <= 0 {
 		c.timeout = 2 * time.Second
 	}
@@ -93,16 +93,22 @@ func New(options Options) (*Client, error) {
 func (c *Client) Close() error {
 	c.stop()
 	c.mutex.Lock()
-	holds := []*Hold{}
+	holds, stays := []*Hold{}, []leaver{}
 	for hold := range c.holds {
 		holds = append(holds, hold)
 	}
+	for stay := range c.stays {
+		stays = append(stays, stay)
+	}
 	c.mutex.Unlock()
+	for _, stay := range stays {
+		stay.abandon()
+	}
 	var all sync.WaitGroup
 	for _, hold := range holds {
 		all.Add(1)
 		go func(hold *Hold) {
-			hold.Release()
+			hold.releaseEntirely()
 			all.Done()
 		}(hold)
 	}
@@ -126,6 +132,8 @@ type LockOptions struct {
 	TTL    time.Duration // the servers promise it for that long, and it is renewed in the background; 0: 10 s
 	NoTTL  bool          // it ends with its connection
 	Shared bool          // together with others that share
+	// Reentrant: if the context is that of a hold of this name, or comes from it, it is the same hold, to be released once more.
+	Reentrant bool
 	// Permits, if above 0: one of up to so many that hold it together.
 	Permits int
 	OnLost  func(*Hold) // as soon as it is lost
@@ -138,6 +146,14 @@ type LockOptions struct {
 // Lock waits for it. To give up waiting, cancel the context; that has no effect on the lock once it is held.
 func (c *Client) Lock(ctx context.Context, name string, options LockOptions) (*Hold, error) {
 	w := want{LockOptions: options, words: []string{"LOCK", name}, names: []string{name}, ending: "UNLOCK"}
+	if options.Reentrant {
+		if options.Shared || options.Permits > 0 {
+			return nil, fail(ErrInvalid, name, ": Reentrant expects neither Shared nor Permits")
+		}
+		if around, _ := ctx.Value(holdKey(name)).(*Hold); around != nil && around.takeAgain(c) {
+			return around, nil
+		}
+	}
 	if options.Shared {
 		w.kind = []string{"SHARED"}
 	}
@@ -155,17 +171,6 @@ func (c *Client) LockAll(ctx context.Context, names []string, options LockOption
 		return nil, fail(ErrInvalid, "several names at once expect a name, and neither Shared, Permits nor NoTTL")
 	}
 	return c.acquire(ctx, want{LockOptions: options, words: []string{"LOCKALL"}, names: names, several: true, ending: "UNLOCK"})
-}
-
-// Sequence is the first of so many numbers that nobody else gets, above all that were given for that name before.
-func (c *Client) Sequence(ctx context.Context, name string, count int) (int64, error) {
-	w := want{names: []string{name}}
-	if err := w.check(); err != nil {
-		return 0, err
-	}
-	value, err := c.Execute(ctx, "SEQUENCE", name, strconv.Itoa(count))
-	first, _ := value.(int64)
-	return first, err
 }
 
 // Candidate says how leadership is asked for.
@@ -189,23 +194,47 @@ func (c *Client) Campaign(ctx context.Context, name string, candidate Candidate)
 	return c.acquire(ctx, w)
 }
 
-// Execute asks any command that does not wait. A reply is a string, an int64, a []any, a map[string]any, or nil.
+// ---- questions ----
+
+// Execute asks any command that does not wait. A reply is a string, an int64, a []any, a map[string]any, or nil. If a server
+// does not answer, another one is asked the same.
 func (c *Client) Execute(ctx context.Context, words ...string) (any, error) {
+	connection, value, err := c.askAny(ctx, len(c.servers)+1, words...)
+	if connection != nil {
+		c.keep(connection)
+	}
+	return value, err
+}
+
+// executeOnce is the same, but no server is asked again.
+func (c *Client) executeOnce(ctx context.Context, words ...string) (any, error) {
+	connection, value, err := c.askAny(ctx, 1, words...)
+	if connection != nil {
+		c.keep(connection)
+	}
+	return value, err
+}
+
+// askAny has the answer, and the connection, which is the caller's then.
+func (c *Client) askAny(ctx context.Context, attempts int, words ...string) (*connection, any, error) {
 	var failure error
-	for attempt := 0; attempt <= len(c.servers); attempt++ {
+	for ; attempts > 0; attempts-- {
 		connection, err := c.connect(ctx, c.timeout, never)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		value, err := connection.askWithin(c.timeout, words...)
-		c.keep(connection)
+		if err == nil {
+			return connection, value, nil
+		}
 		if err != errBroken {
-			return value, err
+			c.keep(connection)
+			return nil, nil, err
 		}
 		failure = fail(ErrNoServer, connection.server.text, ": no answer")
 		c.giveUp()
 	}
-	return nil, failure
+	return nil, nil, failure
 }
 
 // ---- connections ----
@@ -265,210 +294,5 @@ func (c *Client) keep(used *connection) {
 		c.idle = append(c.idle, used)
 	} else {
 		used.close(errors.New("closed"))
-	}
-}
-
-// ---- waiting ----
-
-// want is what is asked for, and how it is renewed and ended.
-type want struct {
-	LockOptions
-	name    string // all of them, for people
-	names   []string
-	several bool
-	words   []string
-	kind    []string
-	ending  string
-}
-
-func (w *want) check() error {
-	w.name = strings.Join(w.names, ", ")
-	for _, name := range w.names {
-		good := len(name) >= 1 && len(name) <= nameBytes
-		for i := 0; i < len(name); i++ {
-			good = good && name[i] >= ' ' && name[i] != 127
-		}
-		if !good {
-			return fail(ErrInvalid, "a name has 1 to 512 bytes and no control characters")
-		}
-	}
-	if w.Wait < 0 || w.TTL < 0 {
-		return fail(ErrInvalid, w.name, ": expected Wait and TTL of 0 or more")
-	}
-	if w.TTL == 0 {
-		w.TTL = ttlUsual
-	}
-	if w.NoTTL {
-		w.TTL = 0
-	}
-	return nil
-}
-
-func milliseconds(d time.Duration) string {
-	if d < 0 {
-		d = 0
-	}
-	return strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10)
-}
-
-func (c *Client) acquire(ctx context.Context, w want) (*Hold, error) {
-	if err := w.check(); err != nil {
-		return nil, err
-	}
-	until, heard, failing := never, false, time.Duration(-1)
-	if w.Try || w.Wait > 0 {
-		until = clock() + w.Wait
-	}
-	for tries := 1; ; tries++ {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		asked := clock()
-		hold, connected, err := c.acquireOnce(ctx, w, until)
-		heard = heard || connected
-		if hold != nil || err != nil && !errors.Is(err, ErrNoServer) && !errors.Is(err, ErrNoQuorum) {
-			return hold, err
-		}
-		now := clock()
-		if err == nil && now >= until {
-			return nil, fail(ErrTimeout, w.name, ": waited too long")
-		}
-		if errors.Is(err, ErrNoServer) && !heard {
-			return nil, err // there was no server in the first place
-		}
-		if err == nil {
-			continue
-		}
-		if failing < 0 || now-asked > time.Second {
-			failing = now
-		}
-		late := until != never && now >= until && (tries >= len(c.servers) || now >= until+c.timeout)
-		if late || now >= failing+patience {
-			return nil, err
-		}
-		c.giveUp()
-		time.Sleep(pause)
-	}
-}
-
-// acquireOnce asks one server. Neither a hold nor an error: it was granted, but that may be over already.
-func (c *Client) acquireOnce(ctx context.Context, w want, until time.Duration) (*Hold, bool, error) {
-	connection, err := c.connect(ctx, c.timeout, until)
-	if err != nil {
-		return nil, false, err
-	}
-	asked := clock()
-	value, err := c.wait(ctx, connection, w, asked, until)
-	if err != nil {
-		return nil, true, err
-	}
-	if value == nil {
-		c.keep(connection)
-		return nil, true, fail(ErrTimeout, w.name, ": waited too long")
-	}
-	fences, left, good := w.readGrant(value)
-	if !good {
-		connection.close(errBroken)
-		return nil, true, fail(ErrRefused, "the server's answer is no fence")
-	}
-	hold := newHold(c, w, connection, asked, fences, left)
-	if hold.Held() || w.several && hold.renew() && hold.Held() { // of several names nobody has told how long they last
-		return hold.begin(), true, nil
-	}
-	c.keep(connection)
-	go c.giveBack(w, fences)
-	return nil, true, nil
-}
-
-// readGrant has the fences, and for how many milliseconds; of several names that is not told.
-func (w *want) readGrant(value any) (fences []int64, left int64, good bool) {
-	items, _ := value.([]any)
-	for _, item := range items {
-		number, is := item.(int64)
-		if !is {
-			return nil, 0, false
-		}
-		fences = append(fences, number)
-	}
-	if w.several {
-		return fences, 0, len(fences) == len(w.names)
-	}
-	if len(fences) != 2 {
-		return nil, 0, false
-	}
-	return fences[:1], fences[1], true
-}
-
-func (c *Client) wait(ctx context.Context, on *connection, w want, asked, until time.Duration) (any, error) {
-	words := append([]string{}, w.words...)
-	if w.TTL > 0 {
-		words = append(words, "TTL", milliseconds(w.TTL), "SECRET", c.secret)
-	}
-	if until != never {
-		words = append(words, "WAIT", milliseconds(until-asked))
-	}
-	if w.several {
-		words = append(words, w.names...)
-	} else {
-		words = append(words, "DEADLINE")
-	}
-	answer := on.ask(words...)
-	for {
-		step := probe
-		late := until != never && until+c.timeout-clock() <= step
-		if late {
-			step = until + c.timeout - clock()
-		}
-		timer := time.NewTimer(step)
-		select {
-		case r := <-answer:
-			timer.Stop()
-			if r.err == errBroken {
-				return nil, fail(ErrNoServer, on.server.text, ": the connection is broken")
-			}
-			if r.err != nil {
-				c.keep(on)
-			}
-			return r.value, r.err
-		case <-ctx.Done():
-			timer.Stop()
-			go c.withdraw(on, answer, w)
-			return nil, ctx.Err()
-		case push := <-on.pushes:
-			timer.Stop()
-			if len(push) > 2 && push[0] == "position" && w.OnPosition != nil {
-				place, _ := push[2].(int64)
-				go w.OnPosition(place)
-			}
-			continue
-		case <-timer.C:
-		}
-		// A server that lets a client wait may be right, or may hang. Does it still answer others?
-		other, err := connect(ctx, on.server, c.with, c.name, c.timeout)
-		if err == nil {
-			other.close(errors.New("closed"))
-		}
-		if late || err != nil {
-			go c.withdraw(on, answer, w)
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			return nil, fail(ErrNoServer, on.server.text, ": no answer")
-		}
-	}
-}
-
-// withdraw gives back a grant that was on its way: it would block its name for as long as its time to live.
-func (c *Client) withdraw(on *connection, answer <-chan reply, w want) {
-	if fences, _, good := w.readGrant(on.lastWords(answer)); good {
-		c.giveBack(w, fences)
-	}
-}
-
-func (c *Client) giveBack(w want, fences []int64) {
-	for i, fence := range fences {
-		if w.TTL > 0 {
-			c.Execute(context.Background(), w.ending, w.names[i], strconv.FormatInt(fence, 10), "SECRET", c.secret)
-		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // Hold is a lock or a leadership that is held.
 type Hold struct {
 	Name  string
-	Fence int64 // above those of all earlier holders, and below 2^53
+	Fence int64 // above those of all earlier holders, and below 2^53; Upgrade and Downgrade change it
 	// Fences of several names, in their order.
 	Fences []int64
 
@@ -23,6 +23,7 @@ type Hold struct {
 	connection *connection // of the goroutine that renews, and then of Release
 	done       chan struct{}
 	ended      chan struct{} // the goroutine that renews has ended
+	wake       chan struct{} // it is to look again
 
 	mutex   sync.Mutex
 	ends    time.Duration
@@ -30,13 +31,16 @@ type Hold struct {
 	alarm   *time.Timer
 	over    error // ErrLost, or errReleased
 	begun   bool
+	again   int // how often it was taken again, and not given back
+	// Upgrade and Downgrade have the connection for themselves; meanwhile this one renews.
+	side *connection
 }
 
 var errReleased = errors.New("given back")
 
 func newHold(client *Client, w want, on *connection, asked time.Duration, fences []int64, left int64) *Hold {
 	h := &Hold{Name: w.name, Fence: fences[0], Fences: fences, client: client, want: w, connection: on,
-		done: make(chan struct{}), ended: make(chan struct{})}
+		done: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1)}
 	h.extend(asked, left)
 	return h
 }
@@ -85,8 +89,25 @@ func (h *Hold) Err() error {
 	return h.over
 }
 
-// Context ends when the hold does. Its Err asks the clock.
-func (h *Hold) Context() context.Context { return holdContext{context.Background(), h} }
+// Context ends when the hold does. Its Err asks the clock. With it, and with those that come from it, the lock can be taken
+// again: see LockOptions.Reentrant.
+func (h *Hold) Context() context.Context {
+	return holdContext{context.WithValue(context.Background(), holdKey(h.Name), h), h}
+}
+
+// holdKey is the key of a hold in its context.
+type holdKey string
+
+// takeAgain is true if it is a lock that nobody shares, held by that client.
+func (h *Hold) takeAgain(client *Client) bool {
+	if h.client != client || h.want.several || len(h.want.kind) > 0 || !h.Held() {
+		return false
+	}
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.again++
+	return true
+}
 
 // holdContext has the values of a context and the end of a hold.
 type holdContext struct {
@@ -99,6 +120,20 @@ func (c holdContext) Err() error            { return c.hold.Err() }
 
 // Release gives it back. ErrLost if it was lost before. If no server answers, it ends by itself when its time is over.
 func (h *Hold) Release() error {
+	held := h.Held()
+	h.mutex.Lock()
+	again := held && h.again > 0
+	if again {
+		h.again--
+	}
+	h.mutex.Unlock()
+	if again {
+		return nil
+	}
+	return h.releaseEntirely()
+}
+
+func (h *Hold) releaseEntirely() error {
 	h.Left()
 	h.mutex.Lock()
 	before := h.over
@@ -129,7 +164,7 @@ func (h *Hold) Release() error {
 			}
 			h.connection = connection
 		}
-		least, err := h.askAll(h.client.timeout, h.want.ending, proof...)
+		least, err := h.askAll(h.connection, h.client.timeout, h.want.ending, proof...)
 		if err != nil {
 			h.client.giveUp()
 			h.connection.close(err)
@@ -145,19 +180,19 @@ func (h *Hold) Release() error {
 }
 
 // askAll has the least of the answers about each of its names; -2 if one of them is nil.
-func (h *Hold) askAll(patience time.Duration, verb string, more ...string) (int64, error) {
+func (h *Hold) askAll(on *connection, patience time.Duration, verb string, more ...string) (int64, error) {
 	least := int64(1<<63 - 1)
 	var answers []<-chan reply
-	for i, fence := range h.Fences {
+	for i, fence := range h.fences() {
 		words := append([]string{verb, h.want.names[i], strconv.FormatInt(fence, 10)}, more...)
-		answers = append(answers, h.connection.ask(words...))
+		answers = append(answers, on.ask(words...))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for _, answer := range answers {
-		value, err := h.connection.wait(ctx, answer)
+		value, err := on.wait(ctx, answer)
 		if err != nil {
-			h.connection.close(err)
+			on.close(err)
 			return 0, err
 		}
 		number, is := value.(int64)
@@ -169,6 +204,66 @@ func (h *Hold) askAll(patience time.Duration, verb string, more ...string) (int6
 		}
 	}
 	return least, nil
+}
+
+func (h *Hold) fences() []int64 {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return h.Fences
+}
+
+// ---- from shared to alone, and back ----
+
+// Upgrade waits until all others that share it have left: from then on it is held alone, by a new Fence. ErrTimeout: it is
+// shared as before. ErrRefused: another one waits for that already, or it was renewed by another server meanwhile.
+func (h *Hold) Upgrade(ctx context.Context, options WaitOptions) error {
+	return h.exchange(ctx, "UPGRADE", untilAfter(options.Wait, options.Try), true)
+}
+
+// Downgrade shares it from now on, by a new Fence, without a moment in which nobody holds it.
+func (h *Hold) Downgrade(ctx context.Context) error {
+	return h.exchange(ctx, "DOWNGRADE", never, false)
+}
+
+func (h *Hold) exchange(ctx context.Context, verb string, until time.Duration, shared bool) error {
+	if err := h.Err(); err != nil {
+		return err
+	}
+	side, err := h.client.connect(ctx, h.client.timeout, until)
+	if err != nil {
+		return err
+	}
+	h.mutex.Lock()
+	w, on := &h.want, h.connection
+	good := !w.several && w.ending == "UNLOCK" && w.TTL > 0 && w.Permits == 0 && h.again == 0 && h.side == nil
+	if good = good && (len(w.kind) == 1) == shared; good {
+		h.side = side
+	}
+	h.mutex.Unlock()
+	if !good {
+		h.client.keep(side)
+		return fail(ErrInvalid, h.Name, ": ", verb, " expects a lock of the other kind, with a time to live, taken once")
+	}
+	value, err := h.client.wait(ctx, on, until, waiting{words: []string{verb, h.Name, strconv.FormatInt(h.Fence, 10)},
+		pushed: h.pushed, lent: true})
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.client.keep(h.side)
+	h.side = nil
+	if fence, is := value.(int64); is {
+		h.Fence, h.Fences, w.kind = fence, []int64{fence}, nil
+		if !shared {
+			w.kind = []string{"SHARED"}
+		}
+	} else if err == nil {
+		err = fail(ErrTimeout, h.Name, ": others still share it")
+	}
+	h.renewAt = 0 // how long it lasts now is not told
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+	return err
 }
 
 // ---- its end: with the mutex ----
@@ -255,7 +350,7 @@ func (h *Hold) renewOn() {
 	h.mutex.Unlock()
 	if lost { // what is lost here may not be over there yet, and the next one waits for it
 		if h.want.TTL > 0 && !h.connection.closed() {
-			h.askAll(h.client.timeout, h.want.ending, "SECRET", h.client.secret)
+			h.askAll(h.connection, h.client.timeout, h.want.ending, "SECRET", h.client.secret)
 		}
 		h.connection.close(errors.New("lost"))
 	}
@@ -280,6 +375,7 @@ func (h *Hold) listen() bool {
 		}
 		select {
 		case <-h.done:
+		case <-h.wake:
 		case push := <-h.connection.pushes:
 			h.pushed(push)
 		case <-h.connection.gone:
@@ -297,7 +393,7 @@ func (h *Hold) listen() bool {
 
 func (h *Hold) pushed(push []any) {
 	mine := false
-	for i, fence := range h.Fences {
+	for i, fence := range h.fences() {
 		mine = mine || len(push) > 2 && push[1] == h.want.names[i] && push[2] == fence
 	}
 	if !mine {
@@ -320,6 +416,7 @@ func (h *Hold) pushed(push []any) {
 
 // renew is true if a server answered.
 func (h *Hold) renew() bool {
+	h.mutex.Lock()
 	var words []string
 	limit := h.client.timeout
 	if h.want.TTL > 0 {
@@ -328,29 +425,56 @@ func (h *Hold) renew() bool {
 			limit = eighth
 		}
 	}
-	if h.connection.closed() {
-		h.mutex.Lock()
-		ends := h.ends
-		h.mutex.Unlock()
+	ends, fence, on := h.ends, h.Fences[0], h.connection
+	if h.side != nil {
+		on = h.side
+	}
+	h.mutex.Unlock()
+	if on.closed() {
 		connection, err := h.client.connect(holdContext{context.Background(), h}, limit, ends)
 		if err != nil {
 			return false
 		}
-		h.connection = connection
+		if !h.replace(connection) {
+			h.client.keep(connection)
+			return true
+		}
+		on = connection
 	}
 	asked := clock()
-	left, err := h.askAll(limit, "RENEW", words...)
+	left, err := h.askAll(on, limit, "RENEW", words...)
 	if err != nil { // the server may recover until it is asked again, or another one may answer
 		if h.want.TTL > 0 {
 			h.client.giveUp()
-			h.connection.close(err)
+			on.close(err)
 		}
 		return false
 	}
 	if left >= -1 {
 		h.extend(asked, left)
-	} else {
-		h.loseLocked("the servers have given it to nobody, or to somebody else")
+		return true
+	}
+	h.mutex.Lock()
+	before := h.side != nil || h.Fences[0] != fence
+	h.mutex.Unlock()
+	if before { // that was the fence before
+		return false
+	}
+	h.loseLocked("the servers have given it to nobody, or to somebody else")
+	return true
+}
+
+// replace is by a connection that works. False: there is one.
+func (h *Hold) replace(connection *connection) bool {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	switch {
+	case h.side != nil:
+		h.side = connection
+	case h.connection.closed():
+		h.connection = connection
+	default:
+		return false
 	}
 	return true
 }

@@ -4,6 +4,7 @@ package conclave
 
 import (
 	"context"
+	"reflect"
 	"time"
 )
 
@@ -34,8 +35,7 @@ func readLeader(value any) Leader {
 
 // Leader tells who leads.
 func (c *Client) Leader(ctx context.Context, name string) (Leader, error) {
-	w := want{names: []string{name}}
-	if err := w.check(); err != nil {
+	if err := checkName(name); err != nil {
 		return Leader{}, err
 	}
 	value, err := c.Execute(ctx, "LEADER", name)
@@ -45,36 +45,48 @@ func (c *Client) Leader(ctx context.Context, name string) (Leader, error) {
 // Observe sends the present leader, and every change, until the context ends; then the channel is closed. If the server is
 // lost or hangs, it goes on with another one.
 func (c *Client) Observe(ctx context.Context, name string) (<-chan Leader, error) {
-	return c.observe(ctx, &observation{name: name, first: "OBSERVE", again: "LEADER", push: "leader"})
+	return observe(ctx, c, leaders(name, "OBSERVE", "LEADER", "leader"))
 }
 
 // Watch is the same for a lock: who got it last, and nobody when it was given back. A short hold may be missed.
 func (c *Client) Watch(ctx context.Context, name string) (<-chan Leader, error) {
-	return c.observe(ctx, &observation{name: name, first: "WATCH", again: "WATCH", push: "lock"})
+	return observe(ctx, c, leaders(name, "WATCH", "WATCH", "lock"))
 }
 
-func (c *Client) observe(ctx context.Context, o *observation) (<-chan Leader, error) {
-	w := want{names: []string{o.name}}
-	if err := w.check(); err != nil {
+func leaders(name, first, again, push string) *observation[Leader] {
+	return &observation[Leader]{name: name, first: []string{first, name}, again: []string{again, name}, push: push,
+		read: readLeader, readPush: func(items []any) Leader {
+			if len(items) < 2 {
+				return Leader{}
+			}
+			return readLeader(append([]any{items[0], items[1], nil}, items[2:]...))
+		}}
+}
+
+// observation of something that changes. If the server is lost or hangs, it goes on with another one.
+type observation[T any] struct {
+	client   *Client
+	name     string
+	first    []string // the command that begins it
+	again    []string // and the one that looks again
+	push     string
+	read     func(any) T
+	readPush func([]any) T
+	news     chan T
+	last     T
+	begun    bool
+}
+
+func observe[T any](ctx context.Context, c *Client, o *observation[T]) (<-chan T, error) {
+	if err := checkName(o.name); err != nil {
 		return nil, err
 	}
-	o.client, o.news = c, make(chan Leader)
+	o.client, o.news = c, make(chan T)
 	go o.run(ctx)
 	return o.news, nil
 }
 
-type observation struct {
-	client *Client
-	name   string
-	first  string // the command that begins it
-	again  string // and the one that looks again
-	push   string
-	news   chan Leader
-	last   Leader
-	begun  bool
-}
-
-func (o *observation) run(ctx context.Context) {
+func (o *observation[T]) run(ctx context.Context) {
 	defer close(o.news)
 	for ctx.Err() == nil && o.client.end.Err() == nil {
 		if connection, err := o.client.connect(ctx, o.client.timeout, never); err == nil {
@@ -87,19 +99,18 @@ func (o *observation) run(ctx context.Context) {
 }
 
 // watch returns when the context has ended, or the connection.
-func (o *observation) watch(ctx context.Context, on *connection) {
-	verb := o.first
+func (o *observation[T]) watch(ctx context.Context, on *connection) {
+	words := o.first
 	for {
-		value, err := on.askWithin(o.client.timeout, verb, o.name)
-		if err != nil || !o.see(ctx, readLeader(value)) {
+		value, err := on.askWithin(o.client.timeout, words...)
+		if err != nil || !o.see(ctx, o.read(value)) {
 			return
 		}
-		verb = o.again
+		words = o.again
 		for timer := time.NewTimer(lookAgain); timer != nil; {
 			select {
 			case push := <-on.pushes:
-				if len(push) > 3 && push[0] == o.push && push[1] == o.name &&
-					!o.see(ctx, readLeader(append([]any{push[2], push[3], nil}, push[4:]...))) {
+				if len(push) > 2 && push[0] == o.push && push[1] == o.name && !o.see(ctx, o.readPush(push[2:])) {
 					return
 				}
 			case <-timer.C:
@@ -115,13 +126,13 @@ func (o *observation) watch(ctx context.Context, on *connection) {
 	}
 }
 
-func (o *observation) see(ctx context.Context, leader Leader) bool {
-	if o.begun && leader == o.last {
+func (o *observation[T]) see(ctx context.Context, told T) bool {
+	if o.begun && reflect.DeepEqual(told, o.last) {
 		return true
 	}
-	o.begun, o.last = true, leader
+	o.begun, o.last = true, told
 	select {
-	case o.news <- leader:
+	case o.news <- told:
 		return true
 	case <-ctx.Done():
 	case <-o.client.end.Done():

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -19,20 +20,24 @@ import (
 )
 
 type step struct {
-	ID       int
-	Do       string
-	Hold     string
-	Watch    string
-	Name     string
-	Names    []string
-	Count    int
-	Options  settings
-	Wait     *int
-	TTL      *int
-	Shared   bool
-	Permits  int
-	Priority uint32
-	Value    string
+	ID      int
+	Do      string
+	Hold    string
+	Watch   string
+	Name    string
+	Names   []string
+	Count   int
+	Parties int
+	Every   int64
+	Options settings
+	Wait    *int
+	TTL     *int
+	Shared  bool
+	Permits int
+	// Reentrant: from outside of every hold.
+	Reentrant bool
+	Priority  uint32
+	Value     string
 }
 
 type settings struct {
@@ -49,7 +54,17 @@ var (
 	client *conclave.Client
 	holds  = map[string]*conclave.Hold{}
 	waits  = map[string]context.CancelFunc{}
+	inside = map[string]*conclave.Inside{}
+	joined = map[string]*conclave.Membership{}
+	runs   = map[string]*run{}
 )
+
+// run is a body of Once, which ends when the suite says so.
+type run struct {
+	ctx  context.Context
+	end  chan error
+	over chan error
+}
 
 // monotonic is CLOCK_MONOTONIC in milliseconds, which all drivers tell their times by.
 func monotonic() float64 {
@@ -67,7 +82,7 @@ func tell(what map[string]any) {
 }
 
 func options(s step) conclave.LockOptions {
-	o := conclave.LockOptions{Shared: s.Shared, Permits: s.Permits, OnLost: func(*conclave.Hold) { tell(map[string]any{"event": "lost", "hold": s.Hold}) },
+	o := conclave.LockOptions{Shared: s.Shared, Permits: s.Permits, Reentrant: s.Reentrant, OnLost: func(*conclave.Hold) { tell(map[string]any{"event": "lost", "hold": s.Hold}) },
 		OnPosition: func(place int64) {
 			tell(map[string]any{"event": "position", "hold": s.Hold, "position": place})
 		},
@@ -83,6 +98,11 @@ func options(s step) conclave.LockOptions {
 	return o
 }
 
+func waiting(s step) conclave.WaitOptions {
+	o := options(s)
+	return conclave.WaitOptions{Wait: o.Wait, Try: o.Try}
+}
+
 func describe(leader conclave.Leader) map[string]any {
 	told := map[string]any{"leader": leader.ID, "fence": leader.Fence, "value": leader.Value}
 	if leader.Value == "" {
@@ -91,72 +111,211 @@ func describe(leader conclave.Leader) map[string]any {
 	return told
 }
 
-func acquire(s step) (hold *conclave.Hold, err error) {
+func describeMembers(members []conclave.Member) map[string]any {
+	values := []string{}
+	for _, member := range members {
+		values = append(values, member.Value)
+	}
+	return map[string]any{"values": strings.Join(values, ","), "count": len(members)}
+}
+
+// cancellable has the context of a step, which another step may cancel.
+func cancellable(s step) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	mutex.Lock()
+	defer mutex.Unlock()
 	waits[s.Hold] = cancel
-	mutex.Unlock()
-	if s.Names != nil {
-		hold, err = client.LockAll(ctx, s.Names, options(s))
-	} else if s.Do == "campaign" {
-		hold, err = client.Campaign(ctx, s.Name, conclave.Candidate{LockOptions: options(s), Priority: s.Priority, Value: s.Value})
-	} else {
-		hold, err = client.Lock(ctx, s.Name, options(s))
-	}
+	return ctx
+}
+
+// keep remembers what a step has got.
+func keep[T any](in map[string]T, s step, what T) {
 	mutex.Lock()
 	defer mutex.Unlock()
-	holds[s.Hold] = hold
+	in[s.Hold] = what
+}
+
+func acquire(ctx context.Context, s step) (hold *conclave.Hold, err error) {
+	switch s.Do {
+	case "lock_all":
+		hold, err = client.LockAll(ctx, s.Names, options(s))
+	case "campaign":
+		hold, err = client.Campaign(ctx, s.Name, conclave.Candidate{LockOptions: options(s), Priority: s.Priority, Value: s.Value})
+	default:
+		hold, err = client.Lock(ctx, s.Name, options(s))
+	}
+	if s.Do == "twice" && err == nil {
+		hold, err = client.Lock(hold.Context(), s.Name, conclave.LockOptions{Try: true, Reentrant: true})
+	}
+	keep(holds, s, hold)
 	return hold, err
 }
 
+func news[T any](s step, begin func(context.Context, string) (<-chan T, error), describe func(T) map[string]any) error {
+	changes, err := begin(context.Background(), s.Name)
+	if err != nil {
+		return err
+	}
+	go func() {
+		for change := range changes {
+			told := describe(change)
+			told["event"], told["watch"] = "news", s.Watch
+			tell(told)
+		}
+	}()
+	return nil
+}
+
+func once(ctx context.Context, s step) (map[string]any, error) {
+	began, this := make(chan int64, 1), &run{end: make(chan error), over: make(chan error, 1)}
+	ended := make(chan error, 1)
+	go func() {
+		ran, err := client.Once(ctx, s.Name, time.Duration(s.Every)*time.Millisecond, func(ctx context.Context, fence int64) error {
+			this.ctx = ctx
+			keep(runs, s, this)
+			began <- fence
+			go func() {
+				<-ctx.Done()
+				tell(map[string]any{"event": "lost", "hold": s.Hold})
+			}()
+			return <-this.end
+		})
+		if ran {
+			this.over <- err
+		} else {
+			ended <- err
+		}
+	}()
+	select {
+	case fence := <-began:
+		return map[string]any{"fence": fence}, nil
+	case err := <-ended:
+		return nil, err
+	}
+}
+
 func follow(s step) (map[string]any, error) {
+	ctx := context.Background()
+	if s.Hold != "" && s.Do != "cancel" {
+		ctx = cancellable(s)
+	}
 	mutex.Lock()
-	hold := holds[s.Hold]
+	hold, at, member, this := holds[s.Hold], inside[s.Hold], joined[s.Hold], runs[s.Hold]
 	mutex.Unlock()
+	latch := client.Latch(s.Name)
+	number, err := int64(0), error(nil)
 	switch s.Do {
-	case "lock", "campaign", "lock_all":
-		hold, err := acquire(s)
+	case "lock", "campaign", "lock_all", "twice":
+		hold, err := acquire(ctx, s)
 		if err != nil {
 			return nil, err
 		}
 		return map[string]any{"fence": hold.Fence, "fences": hold.Fences}, nil
-	case "sequence":
-		first, err := client.Sequence(context.Background(), s.Name, s.Count)
-		return map[string]any{"fence": first}, err
 	case "held":
+		if this != nil {
+			return map[string]any{"held": this.ctx.Err() == nil}, nil
+		}
+		if at != nil {
+			return map[string]any{"held": at.Err() == nil}, nil
+		}
 		return map[string]any{"held": hold.Context().Err() == nil}, nil
 	case "release":
 		return nil, hold.Release()
+	case "upgrade":
+		err = hold.Upgrade(ctx, waiting(s))
+		return map[string]any{"fence": hold.Fence}, err
+	case "downgrade":
+		err = hold.Downgrade(ctx)
+		return map[string]any{"fence": hold.Fence}, err
 	case "cancel":
 		mutex.Lock()
 		defer mutex.Unlock()
 		waits[s.Hold]()
+		return nil, nil
 	case "leader":
-		leader, err := client.Leader(context.Background(), s.Name)
+		leader, err := client.Leader(ctx, s.Name)
 		return describe(leader), err
-	case "observe", "watch":
-		begin := client.Observe
-		if s.Do == "watch" {
-			begin = client.Watch
-		}
-		news, err := begin(context.Background(), s.Name)
+	case "observe":
+		return nil, news(s, client.Observe, describe)
+	case "watch":
+		return nil, news(s, client.Watch, describe)
+	case "watch_members":
+		return nil, news(s, client.WatchMembers, describeMembers)
+	case "members":
+		members, err := client.Members(ctx, s.Name)
+		return describeMembers(members), err
+	case "waiters":
+		waiters, err := client.Waiters(ctx, s.Name)
+		return map[string]any{"count": len(waiters)}, err
+	case "askback":
+		count, err := client.AskBack(ctx, s.Name)
+		return map[string]any{"count": count}, err
+	case "sequence":
+		first, err := client.Sequence(ctx, s.Name, s.Count)
+		return map[string]any{"fence": first}, err
+	case "barrier":
+		number, err = client.Barrier(ctx, s.Name, s.Parties, waiting(s))
+	case "enter":
+		at, err := client.EnterBarrier(ctx, s.Name, s.Parties, waiting(s))
 		if err != nil {
 			return nil, err
 		}
+		keep(inside, s, at)
 		go func() {
-			for leader := range news {
-				told := describe(leader)
-				told["event"], told["watch"] = "leader", s.Watch
-				tell(told)
+			<-at.Done()
+			if strings.HasSuffix(at.Err().Error(), "its connection ended") {
+				tell(map[string]any{"event": "lost", "hold": s.Hold})
 			}
 		}()
-	case "askback":
-		count, err := client.Execute(context.Background(), "ASKBACK", s.Name)
-		return map[string]any{"count": count}, err
+		return map[string]any{"number": at.Number}, nil
+	case "leave":
+		if member != nil {
+			member.Leave()
+			return nil, nil
+		}
+		return nil, at.Leave(ctx, waiting(s))
+	case "join":
+		member, err := client.Join(ctx, s.Name, conclave.Joining{Value: s.Value, OnChange: func(number int64) {
+			tell(map[string]any{"event": "number", "hold": s.Hold, "number": number})
+		}})
+		if err != nil {
+			return nil, err
+		}
+		keep(joined, s, member)
+		number = member.Number()
+	case "latch_set":
+		var set bool
+		if set, err = latch.Set(ctx, s.Count); set {
+			number = 1
+		}
+	case "latch_down":
+		number, err = latch.Down(ctx, s.Count)
+	case "latch_wait":
+		return nil, latch.Wait(ctx, waiting(s))
+	case "latch_left":
+		var there bool
+		if number, there, err = latch.Left(ctx); !there {
+			number = -1
+		}
+	case "latch_clear":
+		return nil, latch.Clear(ctx)
+	case "once":
+		return once(context.Background(), s)
+	case "finish", "give_up":
+		if s.Do == "give_up" {
+			this.end <- errors.New("given up")
+			<-this.over
+			return nil, nil
+		}
+		this.end <- nil
+		return nil, <-this.over
+	case "last_run":
+		last, err := client.LastRun(ctx, s.Name)
+		return map[string]any{"fence": last.Fence}, err
 	case "close":
 		return nil, client.Close()
 	}
-	return nil, nil
+	return map[string]any{"number": number}, err
 }
 
 func answer(s step) {

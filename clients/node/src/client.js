@@ -2,13 +2,15 @@
 // A hold has a connection of its own. A timer renews it after a third of its time to live, with another server if need be,
 // and the hold is over, for this process, a tenth of that time before the servers may give it to somebody else.
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Broken, Connection, clock, ownName, readCredentials, readServers, within } from "./connection.js";
 import { ConclaveError, Invalid, NoQuorum, NoServer, WaitTimeout } from "./errors.js";
 import { Hold } from "./hold.js";
-import { observe, readLeader } from "./observation.js";
+import { observe, readLeader, readMembers } from "./observation.js";
+import { Inside, Latch, Membership, meet, Run } from "./recipes.js";
 
 const PAUSE_MS = 50; // before another server is tried
 const PATIENCE_MS = 5000; // so long other servers are tried when none answers during a wait
@@ -21,7 +23,9 @@ export class Client {
   #turn = 0;
   #closed = false;
   #end = new AbortController(); // of observations
+  #within = new AsyncLocalStorage(); // the holds inside whose bodies this code runs
   holds = new Set();
+  stays = new Set();
 
   constructor(options = {}) {
     const given = typeof options === "string" || Array.isArray(options) ? { servers: options } : options;
@@ -34,6 +38,10 @@ export class Client {
   // ---- locks and leadership ----
 
   async lock(name, options = {}) {
+    if (options.reentrant && (options.shared || options.permits !== undefined))
+      throw new Invalid(`${name}: reentrant expects neither shared nor permits`);
+    const around = options.reentrant && this.#within.getStore()?.find((hold) => hold.takeAgain?.(name));
+    if (around) return around;
     const kind = options.shared ? ["SHARED"] : options.permits === undefined ? [] : ["PERMITS", options.permits];
     return this.#acquire({ ...checked([name], options), words: ["LOCK", name, ...kind], kind, ending: "UNLOCK" });
   }
@@ -59,21 +67,17 @@ export class Client {
     return body ? this.#during(this.campaign(name, options), body) : this.#during(this.campaign(name), options);
   }
 
-  async #during(acquired, body) {
+  async #during(acquired, body, end = (hold) => hold.release(), drop = end) {
     const hold = await acquired;
     let result;
     try {
-      result = await body(hold);
+      result = await this.#within.run([hold, ...(this.#within.getStore() ?? [])], body, hold);
     } catch (error) {
-      await hold.release().catch(() => {}); // the body's own error says more
-      throw hold.lost && error?.name === "AbortError" ? hold.loss(error) : error;
+      await Promise.resolve(drop(hold)).catch(() => {}); // the body's own error says more
+      throw hold.signal.aborted && error?.name === "AbortError" ? hold.loss(error) : error;
     }
-    await hold.release();
+    await end(hold);
     return result;
-  }
-
-  async sequence(name, count = 1) {
-    return this.execute("SEQUENCE", checked([name]).name, count);
   }
 
   async leader(name) {
@@ -88,24 +92,120 @@ export class Client {
     return this.#observe(name, { first: "WATCH", again: "WATCH", push: "lock" }, options);
   }
 
-  #observe(name, verbs, { signal } = {}) {
-    const ends = signal ? (AbortSignal.any?.([signal, this.#end.signal]) ?? signal) : this.#end.signal;
-    return observe(this, checked([name]).name, verbs, ends);
+  #observe(name, { first, again, push }, { signal } = {}) {
+    const ofPush = ([id, fence, ...more]) => (id ? readLeader([id, fence, null, ...more]) : null);
+    const words = { first: [first, name], again: [again, name], push, read: readLeader, ofPush };
+    return observe(this, checked([name]).name, words, this.#ends(signal));
   }
 
+  #ends(signal) {
+    return signal ? (AbortSignal.any?.([signal, this.#end.signal]) ?? signal) : this.#end.signal;
+  }
+
+  async waiters(name) {
+    return this.execute("WAITERS", checked([name]).name);
+  }
+
+  async askBack(name) {
+    return this.execute("ASKBACK", checked([name]).name);
+  }
+
+  // ---- recipes ----
+
+  async sequence(name, count = 1) {
+    return this.execute("SEQUENCE", checked([name]).name, count);
+  }
+
+  async barrier(name, parties, options) {
+    const [connection, number] = await meet(this, { ...checked([name], options), words: ["BARRIER", name, parties] });
+    this.keep(connection);
+    return number;
+  }
+
+  async enterBarrier(name, parties, options) {
+    const words = ["BARRIER", name, parties, "ENTER"];
+    const [connection, number] = await meet(this, { ...checked([name], options), words });
+    return new Inside(this, connection, name, number, options?.onLost);
+  }
+
+  /** Everybody has come when the body begins, and everybody has gone when this returns. */
+  async doubleBarrier(name, parties, options, body) {
+    if (!body) return this.doubleBarrier(name, parties, {}, options);
+    const leave = (inside) => inside.leave({ signal: options.signal });
+    return this.#during(this.enterBarrier(name, parties, options), body, leave, (inside) => inside.abandon());
+  }
+
+  latch(name) {
+    return new Latch(this, checked([name]).name);
+  }
+
+  async join(name, options = {}) {
+    return new Membership(this, checked([name]).name, options).begin();
+  }
+
+  async members(name) {
+    return readMembers(await this.execute("MEMBERS", checked([name]).name));
+  }
+
+  watchMembers(name, { signal } = {}) {
+    const again = ["MEMBERS", checked([name]).name];
+    const words = { first: [...again, "WATCH"], again, push: "members", read: readMembers };
+    return observe(this, name, { ...words, ofPush: ([items]) => readMembers(items) }, this.#ends(signal));
+  }
+
+  async once(name, { everyMs = -1, onLost }, body) {
+    const words = ["ONCE", checked([name], { everyMs }).name, "EVERY", everyMs];
+    const [connection, fence] = await this.ask({ once: true }, ...words);
+    if (fence === null) {
+      this.keep(connection);
+      return false;
+    }
+    const run = new Run(this, connection, name, fence, onLost);
+    await this.#during(
+      run,
+      body,
+      () => run.done(),
+      () => run.abandon(),
+    );
+    return true;
+  }
+
+  async lastRun(name) {
+    const [ended, fence, client, running] = await this.execute("ONCE", checked([name]).name);
+    return { ended: ended === null ? null : new Date(ended), fence, client, running };
+  }
+
+  // ---- questions ----
+
   async execute(...words) {
+    const [connection, reply] = await this.ask(...words);
+    this.keep(connection);
+    return reply;
+  }
+
+  /** The same, but no server is asked again. */
+  async executeOnce(...words) {
+    const [connection, reply] = await this.ask({ once: true }, ...words);
+    this.keep(connection);
+    return reply;
+  }
+
+  /** [the connection, which is the caller's then, the answer]. */
+  async ask(...words) {
+    const once = words[0].once && words.shift();
     let failure;
-    for (let attempt = 0; attempt <= this.servers.length; attempt++) {
+    for (let attempt = once ? this.servers.length : 0; attempt <= this.servers.length; attempt++) {
       const connection = await this.connect();
       try {
-        return await within(this.timeoutMs, connection.ask(...words));
+        return [connection, await within(this.timeoutMs, connection.ask(...words))];
       } catch (error) {
-        if (!(error instanceof Broken)) throw error;
+        if (!(error instanceof Broken)) {
+          this.keep(connection);
+          throw error;
+        }
         failure = new NoServer(`${connection.server.text}: ${error.message}`);
         connection.close(error.message);
         this.giveUp();
-      } finally {
-        this.keep(connection);
       }
     }
     throw failure;
@@ -113,7 +213,8 @@ export class Client {
 
   async close() {
     this.#end.abort();
-    await Promise.allSettled([...this.holds].map((hold) => hold.release()));
+    await Promise.allSettled([...this.stays].map((stay) => stay.abandon()));
+    await Promise.allSettled([...this.holds].map((hold) => hold.release(true)));
     this.#closed = true;
     for (const connection of this.#idle) connection.close();
   }
@@ -167,23 +268,24 @@ export class Client {
 
   // ---- waiting ----
 
-  async #acquire(want) {
-    const until = want.waitMs === undefined ? Infinity : clock() + want.waitMs;
+  until(waitMs) {
+    checked([], { waitMs });
+    return waitMs === undefined ? Infinity : clock() + waitMs;
+  }
+
+  /** attempt(connection, until) until it has an answer, with other servers if need be. */
+  async persist({ waitMs, signal }, attempt) {
+    const until = this.until(waitMs);
     let failing = null;
     let heard = false;
     for (let tries = 1; ; tries++) {
       const asked = clock();
       try {
-        want.signal?.throwIfAborted();
+        signal?.throwIfAborted();
         const connection = await this.connect(this.timeoutMs, until);
         heard = true;
-        const granted = await this.#wait(connection, want, until);
-        const hold = granted && new Hold(this, want, connection, ...granted);
-        if (hold?.held || (await hold?.confirm())) return hold.begin();
-        this.keep(connection);
-        // This process stood still when it was granted, for so long that it may be over.
-        if (hold) this.#giveBack(want, hold.fences);
-        if (!hold || clock() >= until) throw new WaitTimeout(`${want.name}: waited too long`);
+        const answer = await attempt(connection, until);
+        if (answer) return answer;
       } catch (error) {
         if (!(error instanceof NoServer || error instanceof NoQuorum)) throw error;
         if (error instanceof NoServer && !heard) throw error; // there was no server in the first place
@@ -197,48 +299,65 @@ export class Client {
     }
   }
 
-  /** [when it was asked for, the fence, milliseconds from then on], or null. */
-  async #wait(connection, want, until) {
-    const asked = clock();
-    const words = [...want.words];
-    if (want.ttlMs) words.push("TTL", want.ttlMs, "SECRET", this.#secret);
-    if (until !== Infinity) words.push("WAIT", Math.max(0, Math.round(until - asked)));
-    words.push(...(want.several ? want.names : ["DEADLINE"]));
-    connection.onPush = ([kind, of, place]) => {
-      if (kind === "position" && want.names.includes(of)) queueMicrotask(() => want.onPosition?.(place));
-    };
-    const answer = connection.ask(...words);
+  async #acquire(want) {
+    return this.persist(want, async (connection, until) => {
+      const asked = clock();
+      const words = [...want.words];
+      if (want.ttlMs) words.push("TTL", want.ttlMs, "SECRET", this.#secret);
+      connection.onPush = ([kind, of, place]) => {
+        if (kind === "position" && want.names.includes(of)) queueMicrotask(() => want.onPosition?.(place));
+      };
+      const last = want.several ? want.names : ["DEADLINE"];
+      const undo = (reply) => this.#giveBack(want, readGrant(want, reply)[0]);
+      const reply = await this.wait(connection, { words, last, undo, signal: want.signal }, until);
+      const hold = reply && new Hold(this, want, connection, asked, ...readGrant(want, reply));
+      if (hold?.held || (await hold?.confirm())) return hold.begin();
+      this.keep(connection);
+      // This process stood still when it was granted, for so long that it may be over.
+      if (hold) this.#giveBack(want, hold.fences);
+      if (!hold || clock() >= until) throw new WaitTimeout(`${want.name}: waited too long`);
+      return null;
+    });
+  }
+
+  /**
+   * The answer to a command that may wait, without losing sight of the server. A wait that ends otherwise is withdrawn:
+   * `undo` is called with an answer that was on its way. `borrowed`: after an error the connection is not for others.
+   */
+  async wait(connection, { words, last = [], undo, signal, borrowed }, until) {
+    const limit = until === Infinity ? [] : ["WAIT", Math.max(0, Math.round(until - clock()))];
+    const answer = connection.ask(...words, ...limit, ...last);
     let abort;
     const aborted = new Promise((_, reject) => {
-      abort = () => reject(want.signal.reason);
+      abort = () => reject(signal.reason);
     });
-    want.signal?.addEventListener("abort", abort, { once: true });
+    signal?.addEventListener("abort", abort, { once: true });
     try {
       for (;;) {
         const left = until + this.timeoutMs - clock();
         const late = await Promise.race([answer, aborted, lateAfter(Math.max(0, Math.min(PROBE_MS, left)), answer)]);
-        if (late !== LATE) return late && [asked, ...readGrant(want, late)];
+        if (late !== LATE) return late;
         if (left <= PROBE_MS) throw new Broken("no answer");
         // A server that lets a client wait may be right, or may hang. Does it still answer others?
         (await Promise.race([Connection.open(connection.server, this, this.timeoutMs), aborted])).close();
       }
     } catch (error) {
       if (error instanceof ConclaveError && !(error instanceof NoServer)) {
-        this.keep(connection);
+        if (!borrowed) this.keep(connection);
         throw error;
       }
-      this.#withdraw(connection, answer, want);
-      if (want.signal?.aborted) throw want.signal.reason;
+      this.#withdraw(connection, answer, undo);
+      if (signal?.aborted) throw signal.reason;
       throw new NoServer(`${connection.server.text}: ${error.message}`);
     } finally {
-      want.signal?.removeEventListener("abort", abort);
+      signal?.removeEventListener("abort", abort);
     }
   }
 
   /** A grant that was on its way is given back: it would block its name for as long as its time to live. */
-  async #withdraw(connection, answer, want) {
-    const granted = await connection.lastWords(answer);
-    if (granted) await this.#giveBack(want, readGrant(want, granted)[0]);
+  async #withdraw(connection, answer, undo) {
+    const reply = await connection.lastWords(answer);
+    if (reply) await undo?.(reply);
   }
 
   async #giveBack(want, fences) {
@@ -260,14 +379,14 @@ async function lateAfter(ms, answer) {
   return sleep(ms, LATE, { signal: end.signal }).catch(() => answer);
 }
 
-function checked(names, { waitMs, ttlMs = 10000, signal, onLost, onAskback, onPosition } = {}) {
+function checked(names, { waitMs, ttlMs = 10000, everyMs, signal, onLost, onAskback, onPosition } = {}) {
   for (const name of names) {
     const length = typeof name === "string" ? Buffer.byteLength(name) : 0;
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
     if (!length || length > 512 || /[\x00-\x1f\x7f]/.test(name))
       throw new Invalid("a name has 1 to 512 bytes and no control characters");
   }
-  for (const [key, value] of Object.entries({ waitMs, ttlMs }))
+  for (const [key, value] of Object.entries({ waitMs, ttlMs, everyMs }))
     if (value !== undefined && !(Number.isSafeInteger(value) && value >= 0))
       throw new Invalid(`${key} ${value}: expected whole milliseconds of 0 or more`);
   return { names, name: names.join(", "), waitMs, ttlMs, signal, onLost, onAskback, onPosition };

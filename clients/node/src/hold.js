@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { clock, within } from "./connection.js";
-import { LockLost } from "./errors.js";
+import { Invalid, LockLost, WaitTimeout } from "./errors.js";
 
 const PAUSE_MS = 50; // before another server is tried
 const LONGEST_MS = 2 ** 31 - 1; // that a timer knows
@@ -21,8 +21,9 @@ export class Hold {
   #timer = null;
   #renewing = false;
   #abort = new AbortController();
-
   #begun = false;
+  #again = 0; // how often it was taken again, and not given back
+  #side = null; // upgrade() and downgrade() have the connection for themselves; meanwhile this one renews
 
   constructor(client, want, connection, asked, fences, leftMs) {
     this.#client = client;
@@ -79,9 +80,21 @@ export class Hold {
     return new LockLost(`${this.name}, fence ${this.fence}: ${this.#why ?? "given back"}`, { cause });
   }
 
-  async release() {
+  /** True if it is a lock of that name, not shared, and held. */
+  takeAgain(name) {
+    const { several, kind, ending } = this.#want;
+    const mine = !several && !kind.length && ending === "UNLOCK" && this.name === name && this.held;
+    if (mine) this.#again++;
+    return mine;
+  }
+
+  async release(entirely = false) {
     if (this.#ended === "released") return;
     this.check();
+    if (this.#again && entirely !== true) {
+      this.#again--;
+      return;
+    }
     this.#end("released", null);
     const { ending, ttlMs } = this.#want;
     const proof = ttlMs ? ["SECRET", this.#client.secret] : [];
@@ -90,7 +103,7 @@ export class Hold {
       let released;
       try {
         if (this.#connection.closed) this.#connection = await this.#client.connect();
-        released = await this.#askAll(this.#client.timeoutMs, ending, ...proof);
+        released = await this.#askAll(this.#connection, this.#client.timeoutMs, ending, ...proof);
       } catch (error) {
         this.#client.giveUp();
         this.#connection.close(error.message);
@@ -110,9 +123,45 @@ export class Hold {
   }
 
   /** The answers about each of its names. */
-  #askAll(patienceMs, verb, ...more) {
-    const questions = this.fences.map((fence, i) => this.#connection.ask(verb, this.#want.names[i], fence, ...more));
+  #askAll(connection, patienceMs, verb, ...more) {
+    const questions = this.fences.map((fence, i) => connection.ask(verb, this.#want.names[i], fence, ...more));
     return within(patienceMs, Promise.all(questions));
+  }
+
+  // ---- from shared to alone, and back ----
+
+  async upgrade({ waitMs, signal } = {}) {
+    return this.#exchange("UPGRADE", { waitMs, signal }, ["SHARED"], []);
+  }
+
+  async downgrade() {
+    return this.#exchange("DOWNGRADE", {}, [], ["SHARED"]);
+  }
+
+  async #exchange(verb, { waitMs, signal }, before, after) {
+    this.check();
+    const { kind, several, ending, ttlMs } = this.#want;
+    if (String(kind) !== String(before) || several || ending !== "UNLOCK" || !ttlMs || this.#again || this.#side)
+      throw new Invalid(`${this.name}: ${verb} expects a lock of the other kind, with a time to live, taken once`);
+    const until = this.#client.until(waitMs);
+    this.#side = await this.#client.connect();
+    let fence = null;
+    try {
+      const words = [verb, this.name, this.fence];
+      fence = await this.#client.wait(this.#connection, { words, signal, borrowed: true }, until);
+    } finally {
+      this.#client.keep(this.#side);
+      this.#side = null;
+      if (fence !== null) {
+        this.#want.kind = after;
+        this.fence = fence;
+        this.fences = [fence];
+      }
+      this.#renewAt = 0; // how long it lasts now is not told
+      this.#plan();
+    }
+    if (fence === null) throw new WaitTimeout(`${this.name}: others still share it`);
+    return fence;
   }
 
   // ---- its end ----
@@ -140,7 +189,7 @@ export class Hold {
   async #cleanUp() {
     const proof = ["SECRET", this.#client.secret];
     if (this.#want.ttlMs && !this.#connection.closed)
-      await this.#askAll(this.#client.timeoutMs, this.#want.ending, ...proof).catch(() => {});
+      await this.#askAll(this.#connection, this.#client.timeoutMs, this.#want.ending, ...proof).catch(() => {});
     this.#connection.close("lost");
   }
 
@@ -190,35 +239,47 @@ export class Hold {
     this.#plan();
   }
 
+  /** By a connection that works. False: there is one. */
+  #replace(connection) {
+    if (this.#side) this.#side = connection;
+    else if (!this.#connection.closed) return false;
+    else {
+      this.#connection = connection;
+      this.#listen();
+    }
+    return true;
+  }
+
   /** True if a server answered. */
   async #renew() {
     const { ttlMs, kind } = this.#want;
     const words = ttlMs ? ["SECRET", this.#client.secret, "TTL", ttlMs, ...kind] : [];
     const patienceMs = ttlMs ? Math.min(this.#client.timeoutMs, Math.max(50, ttlMs / 8)) : this.#client.timeoutMs;
+    const fences = this.fences;
+    let connection = this.#side ?? this.#connection;
     let left;
     let asked = clock();
     try {
-      if (this.#connection.closed) {
-        const connection = await this.#client.connect(patienceMs);
-        if (this.#ended) {
+      if (connection.closed) {
+        connection = await this.#client.connect(patienceMs);
+        if (this.#ended || !this.#replace(connection)) {
           this.#client.keep(connection);
           return true;
         }
-        this.#connection = connection;
-        this.#listen();
         asked = clock();
       }
-      const answers = await this.#askAll(patienceMs, "RENEW", ...words);
+      const answers = await this.#askAll(connection, patienceMs, "RENEW", ...words);
       left = answers.includes(null) ? null : Math.min(...answers);
     } catch (error) {
       // The server may recover until it is asked again, or another one may answer.
       if (ttlMs && !this.#ended) {
         this.#client.giveUp();
-        this.#connection.close(error.message);
+        connection.close(error.message);
       }
       return false;
     }
     if (this.#ended) return true;
+    if (left === null && (this.#side || fences !== this.fences)) return false; // that was the fence before
     if (left === null) this.#lose("the servers have given it to nobody, or to somebody else");
     else this.#extend(asked, left);
     return true;

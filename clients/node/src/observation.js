@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Leaders as they change. If the server is lost or hangs, it goes on with another one.
+// Leaders, holders and members as they change. If the server is lost or hangs, it goes on with another one.
 
 import { within } from "./connection.js";
 
@@ -11,15 +11,22 @@ export function readLeader(items) {
   return items && { id: items[0], fence: items[1], value: items[3] ?? null };
 }
 
-export async function* observe(client, name, verbs, signal) {
+/** The members of a group, as MEMBERS tells them. */
+export function readMembers(items) {
+  return items.map(([number, client, value]) => ({ number, client, value }));
+}
+
+/** Begins with the words `first` and looks again with others; a push has the word `push`, the name, and what is read. */
+export async function* observe(client, name, { first, again, push, read, ofPush }, signal) {
   let last;
   let connection = null;
   const news = [];
   let wake = () => {};
-  const see = (leader) => {
-    if (last !== undefined && last?.fence === leader?.fence && last?.id === leader?.id) return;
-    last = leader;
-    news.push(leader);
+  const see = (told) => {
+    const text = JSON.stringify(told);
+    if (last === text) return;
+    last = text;
+    news.push(told);
     wake();
   };
   const nap = (ms) =>
@@ -39,12 +46,12 @@ export async function* observe(client, name, verbs, signal) {
         if (!connection || connection.closed) {
           connection = await client.connect();
           connection.onClose = stop;
-          connection.onPush = ([kind, of, id, fence, ...more]) => {
-            if (kind === verbs.push && of === name) see(id ? readLeader([id, fence, null, ...more]) : null);
+          connection.onPush = ([kind, of, ...more]) => {
+            if (kind === push && of === name) see(ofPush(more));
           };
-          see(readLeader(await within(client.timeoutMs, connection.ask(verbs.first, name))));
+          see(read(await within(client.timeoutMs, connection.ask(...first))));
         } else if (!news.length) {
-          see(readLeader(await within(client.timeoutMs, connection.ask(verbs.again, name))));
+          see(read(await within(client.timeoutMs, connection.ask(...again))));
         }
       } catch (error) {
         if (signal.aborted) return;

@@ -10,10 +10,11 @@
 """
 
 from . import aio
-from .aio import Leader
 from .errors import ConclaveError, Denied, Invalid, LockLost, NoQuorum, NoServer, Refused, WaitTimeout
-from .sync import Client, Hold, Observation
+from .observation import Leader, Member
+from .recipes import LastRun
+from .sync import Client, Hold, Inside, Latch, Membership, Observation, Run
 
-__all__ = ["Client", "ConclaveError", "Denied", "Hold", "Invalid", "Leader", "LockLost", "NoQuorum", "NoServer",
-           "Observation", "Refused", "WaitTimeout", "aio"]
+__all__ = ["Client", "ConclaveError", "Denied", "Hold", "Inside", "Invalid", "LastRun", "Latch", "Leader", "LockLost", "Member",
+           "Membership", "NoQuorum", "NoServer", "Observation", "Refused", "Run", "WaitTimeout", "aio"]
 __version__ = "0.1.0"

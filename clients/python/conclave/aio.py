@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Locks and leadership for asyncio.
+"""Locks, leadership and recipes for asyncio.
 
     async with conclave.aio.Client() as client:
         async with client.lock("backup") as lock:  # if the lock is lost, the body is cancelled and LockLost raised
@@ -9,59 +9,56 @@ A hold has a connection of its own. A task renews it after a third of its time t
 and the hold is over, for this process, a tenth of that time before the servers may give it to somebody else.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import secrets
+from typing import Any, Callable, Iterable, Optional, Union
 
 from .connection import Broken, Connection, Credentials, clock, own_name, read_servers
-from .errors import ConclaveError, Invalid, LockLost, NoQuorum, NoServer, WaitTimeout
+from .errors import ConclaveError, Invalid, NoQuorum, NoServer, WaitTimeout
+from .hold import NEVER, PAUSE, Acquisition, Hold, Want, milliseconds
+from .observation import (LOOK_AGAIN, Leader, Member, Membership, Observation, read_leader, read_members)
+from .recipes import Inside, LastRun, Latch, Run, meet
 
-PAUSE = 0.05  # seconds before another server is tried
 PATIENCE = 5.0  # so long other servers are tried when none answers during a wait
 PROBE = 3.0  # during a wait, a second connection tests so often whether the server hangs
-LOOK_AGAIN = 2.0  # an observed election is asked about so often: a server that hangs pushes nothing
 IDLE = 8  # connections kept for what comes next
-NEVER = float("inf")
-END = object()
 
-
-class Leader:
-    """Who leads, with which fence, and what was published with it."""
-
-    def __init__(self, items):
-        self.id, self.fence = items[0], items[1]
-        self.value = items[3] if len(items) > 3 else None
-
-    def __eq__(self, other):
-        return isinstance(other, Leader) and vars(self) == vars(other)
-
-    def __repr__(self):
-        return f"Leader({self.id}, fence {self.fence})"
+Lost = Optional[Callable[[Hold], Any]]
+Asked = Optional[Callable[[Hold, Optional[str]], Any]]
+Place = Optional[Callable[[int], Any]]
 
 
 class Client:
     """Asks the servers of a list, which default to $CONCLAVE_SERVER. `timeout`: seconds that one may take to answer."""
 
-    def __init__(self, servers=None, *, timeout=2.0, name=None, key=None, tls_ca=None, tls_certificate=None,
-                 tls_private_key=None):
+    def __init__(self, servers: Union[None, str, Iterable[str]] = None, *, timeout: float = 2.0, name: Optional[str] = None,
+                 key: Optional[str] = None, tls_ca: Optional[str] = None, tls_certificate: Optional[str] = None,
+                 tls_private_key: Optional[str] = None):
         self.servers = read_servers(servers)
         self.timeout = timeout
         self.name = name or own_name()
         self.credentials = Credentials(key, tls_ca, tls_certificate, tls_private_key)
         self._secret = secrets.token_hex(16)  # of what it holds: with it other servers renew and end that, too
         self._turn = 0
-        self._idle, self._holds, self._tasks = [], set(), set()
+        self._idle: list[Connection] = []
+        self._holds: set[Hold] = set()
+        self._tasks: set[asyncio.Future] = set()
         self._closed = False
 
-    async def __aenter__(self):
+    async def __aenter__(self) -> Client:
         return self
 
     async def __aexit__(self, *_):
         await self.close()
 
-    async def close(self):
+    async def close(self) -> None:
         """Gives back all that it holds."""
         self._closed = True
+        for hold in self._holds:
+            hold._again = 0
         await asyncio.gather(*(hold.release() for hold in list(self._holds)), return_exceptions=True)
         for task in list(self._tasks):
             task.cancel()
@@ -71,63 +68,153 @@ class Client:
 
     # ---- locks and leadership ----
 
-    def lock(self, name, *, wait=None, ttl=10.0, shared=False, permits=None, on_lost=None, on_askback=None,
-             on_position=None):
-        """`async with` it, or await it. `wait`: seconds, 0 tries once, None waits for as long as it takes; then
-        WaitTimeout. `ttl`: the servers promise it for so many seconds, renewed in the background; 0: it lasts as long
-        as its connection. `shared`: together with others that share; `permits`: one of up to so many. `on_lost` is called with the hold; `on_askback` with the hold and the name of whoever asks
-        for it, or None; `on_position` with its place in the queue whenever that has changed."""
+    def lock(self, name: str, *, wait: Optional[float] = None, ttl: float = 10.0, shared: bool = False,
+             permits: Optional[int] = None, reentrant: bool = False, on_lost: Lost = None,
+             on_askback: Asked = None, on_position: Place = None, owner: Optional[object] = None) -> Acquisition[Hold]:
+        """`async with` it, or await it for a Hold. `wait`: seconds, 0 tries once, None waits for as long as it takes; then
+        WaitTimeout. `ttl`: the servers promise it for so many seconds, renewed in the background; 0: it lasts as long as
+        its connection. `shared`: together with others that share; `permits`: one of up to so many. `reentrant`: the task
+        that holds it already, or the `owner`, gets the same hold again, and releases it as often. `on_lost` is called with the hold;
+        `on_askback` with the hold and the name of whoever asks for it, or None; `on_position` with its place in the queue
+        whenever that has changed."""
+        if reentrant and (shared or permits is not None):
+            raise Invalid(f"{name}: reentrant expects neither shared nor permits")
         kind = ["SHARED"] if shared else ["PERMITS", int(permits)] if permits is not None else []
         want = Want(["LOCK", text(name), *kind], "UNLOCK", kind, name, wait, ttl)
-        return Acquisition(self, want.calling(on_lost, on_askback, on_position))
+        want.owner, want.reentrant = owner, reentrant
+        return self._acquisition(want.calling(on_lost, on_askback, on_position))
 
-    def campaign(self, name, *, priority=0, value=None, wait=None, ttl=10.0, on_lost=None, on_askback=None,
-                 on_position=None):
+    def campaign(self, name: str, *, priority: int = 0, value: Optional[str] = None, wait: Optional[float] = None,
+                 ttl: float = 10.0, on_lost: Lost = None, on_askback: Asked = None, on_position: Place = None) -> Acquisition[Hold]:
         """The same for leadership; the candidate with the highest priority is preferred. `value`: what all members tell
         about this leader, an address for example."""
         published = ["VALUE", value] if value is not None else []
         words = ["CAMPAIGN", text(name), *published] + (["PRIORITY", int(priority)] if priority else [])
         want = Want(words, "RESIGN", ["LEADER", *published], name, wait, ttl)
-        return Acquisition(self, want.calling(on_lost, on_askback, on_position))
+        return self._acquisition(want.calling(on_lost, on_askback, on_position))
 
-    def lock_all(self, names, *, wait=None, ttl=10.0, on_lost=None, on_askback=None, on_position=None):
+    def lock_all(self, names: Iterable[str], *, wait: Optional[float] = None, ttl: float = 10.0, on_lost: Lost = None,
+                 on_askback: Asked = None, on_position: Place = None) -> Acquisition[Hold]:
         """All of these names or none, without deadlock. `fences` has their fences, in that order. If one of them is lost, all
         are; to give them back, release the hold."""
         names = [text(name) for name in names]
         if not names or not ttl:
             raise Invalid("several names at once expect a name, and a time to live")
         want = Want(["LOCKALL"], "UNLOCK", [], names, wait, ttl)
-        return Acquisition(self, want.calling(on_lost, on_askback, on_position))
+        return self._acquisition(want.calling(on_lost, on_askback, on_position))
 
-    async def sequence(self, name, count=1):
+    async def leader(self, name: str) -> Optional[Leader]:
+        """The Leader, or None."""
+        return read_leader(await self.execute("LEADER", text(name)))
+
+    def observe(self, name: str) -> Observation[Optional[Leader]]:
+        """Leaders as they change, beginning with the present one, by `async for`."""
+        return self._observe(name, "OBSERVE", "LEADER", "leader")
+
+    def watch(self, name: str) -> Observation[Optional[Leader]]:
+        """The same for a lock: who got it last, and None when it was given back. A short hold may be missed."""
+        return self._observe(name, "WATCH", "WATCH", "lock")
+
+    def _observe(self, name, first, again, push):
+        return Observation(self, text(name), [first, name], [again, name], push, read_leader,
+                           lambda items: read_leader([*items[:2], None, *items[2:]]))
+
+    async def waiters(self, name: str) -> list[dict]:
+        """Who waits for it, the next one first: `position`, `client`, `waited_ms` and so on, as WAITERS tells it."""
+        return await self.execute("WAITERS", text(name))
+
+    async def ask_back(self, name: str) -> int:
+        """Asks the holders to give it back: how many were asked. They hear of it by `on_askback`."""
+        return await self.execute("ASKBACK", text(name))
+
+    # ---- recipes ----
+
+    async def sequence(self, name: str, count: int = 1) -> int:
         """The first of `count` numbers that nobody else gets, above all that were given for that name before."""
         return await self.execute("SEQUENCE", text(name), int(count))
 
-    async def leader(self, name):
-        """The Leader, or None."""
-        reply = await self.execute("LEADER", text(name))
-        return reply and Leader(reply)
+    async def barrier(self, name: str, parties: int, wait: Optional[float] = None) -> int:
+        """Waits until so many have come; the meeting's number, the same for all and above the last one. WaitTimeout: they
+        have not, and this one does not count any more. LockLost: the connection broke, and the others may have met."""
+        connection, number = await meet(self, text(name), int(parties), [], wait)
+        self._keep(connection)
+        return number
 
-    def observe(self, name):
-        """Leaders as they change, beginning with the present one, by `async for`."""
-        return Observation(self, text(name), "OBSERVE", "LEADER", "leader")
+    def double_barrier(self, name: str, parties: int, wait: Optional[float] = None, on_lost: Optional[Callable] = None) -> Acquisition[Inside]:
+        """`async with` it, or await it: begins when so many have come, and ends when all of them have left or gone."""
+        async def enter() -> Inside:
+            inside = Inside(self, text(name), on_lost)
+            connection, inside.number = await meet(self, name, int(parties), ["ENTER"], wait)
+            return inside._begin(connection)
 
-    def watch(self, name):
-        """The same for a lock: who got it last, and None when it was given back. A short hold may be missed."""
-        return Observation(self, text(name), "WATCH", "WATCH", "lock")
+        return Acquisition(enter)
 
-    async def execute(self, *words):
-        """The answer to any command that does not wait."""
-        for attempt in range(len(self.servers) + 1):
+    def latch(self, name: str) -> Latch:
+        """A latch by its name, whether it was set or not."""
+        return Latch(self, text(name))
+
+    def join(self, name: str, value: Optional[str] = None, on_change: Optional[Callable[[Optional[int]], Any]] = None) -> Acquisition[Membership]:
+        """`async with` it, or await it for a Membership. `value`: what others see with it. If its connection ends it joins
+        anew: `on_change` is called with None, and then with the new number."""
+        return Acquisition(lambda: Membership(self, text(name), value, on_change).begin())
+
+    async def members(self, name: str) -> list[Member]:
+        """The members of a group, in the order in which they joined."""
+        return read_members(await self.execute("MEMBERS", text(name)))
+
+    def watch_members(self, name: str) -> Observation[list[Member]]:
+        """Lists of members as they change, beginning with the present one, by `async for`."""
+        words = ["MEMBERS", text(name)]
+        return Observation(self, name, [*words, "WATCH"], words, "members", read_members, lambda items: read_members(items[0]))
+
+    def once(self, name: str, every: float, on_lost: Optional[Callable] = None) -> Acquisition[Run]:
+        """`async with` it, or await it for a Run, which is true if this client is to do it now: nobody has begun it in this
+        period of so many seconds, counted from 1970. It is done when the body ends without an exception."""
+        async def begin() -> Run:
+            run = Run(self, text(name), on_lost)
+            connection, run.fence = await self._ask("ONCE", name, "EVERY", milliseconds(every), again=False)
+            if run:
+                return run._begin(connection)
+            self._keep(connection)
+            return run
+
+        return Acquisition(begin)
+
+    async def last_run(self, name: str) -> LastRun:
+        """When it was done last, and who does it now."""
+        ended, *more = await self.execute("ONCE", text(name))
+        return LastRun(None if ended is None else ended / 1000, *more[:3])
+
+    # ---- questions ----
+
+    async def execute(self, *words: Any) -> Any:
+        """The answer to any command that does not wait. If a server does not answer, another one is asked the same."""
+        connection, reply = await self._ask(*words)
+        self._keep(connection)
+        return reply
+
+    async def _execute_once(self, *words):
+        """The same, but no server is asked again."""
+        connection, reply = await self._ask(*words, again=False)
+        self._keep(connection)
+        return reply
+
+    async def _ask(self, *words, again=True):
+        """The connection, which is the caller's then, and the answer."""
+        for _ in range(len(self.servers) + 1 if again else 1):
             connection = await self._connect()
             try:
-                return await asyncio.wait_for(connection.ask(*words), self.timeout)
+                return connection, await asyncio.wait_for(connection.ask(*words), self.timeout)
             except (Broken, asyncio.TimeoutError) as error:
                 failure = NoServer(f"{connection.server.text}: {error or 'no answer'}")
                 connection.close("no answer")
                 self._turn += 1
-            finally:
+            except ConclaveError:
                 self._keep(connection)
+                raise
+            except BaseException:
+                connection.close("given up")
+                raise
         raise failure
 
     # ---- connections ----
@@ -158,31 +245,51 @@ class Client:
         else:
             connection.close()
 
+    async def _while_alive(self, connection, gone):
+        """Returns when the connection has ended, or its server hangs; then it is closed."""
+        while not gone.is_set():
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(gone.wait(), LOOK_AGAIN)
+                return
+            try:
+                await asyncio.wait_for(connection.ask("PING"), self.timeout)
+            except (Broken, ConclaveError, asyncio.TimeoutError):
+                connection.close("no answer")
+
     def _spawn(self, coroutine):
         task = asyncio.ensure_future(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
+    @staticmethod
+    def _call(callback, *arguments):
+        try:
+            callback(*arguments)
+        except Exception as error:  # pylint: disable=broad-except
+            loop = asyncio.get_running_loop()
+            loop.call_exception_handler({"message": f"{callback} failed", "exception": error})
+
     # ---- waiting ----
 
-    async def _acquire(self, want):
-        until = NEVER if want.wait is None else clock() + want.wait
+    @staticmethod
+    def _until(wait):
+        if wait is not None and wait < 0:
+            raise Invalid("expected wait of 0 seconds or more")
+        return NEVER if wait is None else clock() + wait
+
+    async def _persist(self, wait, attempt):
+        """attempt(connection, until) until it has an answer, with other servers if need be."""
+        until = self._until(wait)
         tries, failing, heard = 0, None, False
         while True:
             asked = clock()
             try:
                 connection = await self._connect(None, until)
                 heard = True
-                reply = await self._wait(connection, want, until)
-                hold = reply and Hold(self, want, connection, *reply)
-                if hold and (hold.held or await hold.confirm()):
-                    return hold.begin()
-                self._keep(connection)
-                if hold:  # this process stood still when it was granted, for so long that it may be over
-                    self._spawn(self._give_back(want, hold.fences))
-                if not hold or clock() >= until:
-                    raise WaitTimeout(f"{want.name}: waited too long")
+                answer = await attempt(connection, until)
+                if answer:
+                    return answer
             except (NoServer, NoQuorum) as error:
                 now = clock()
                 tries += 1
@@ -194,33 +301,56 @@ class Client:
                 self._turn += 1
                 await asyncio.sleep(PAUSE)
 
-    async def _wait(self, connection, want, until):
-        """(asked, fence, milliseconds from then on), or None."""
+    def _acquisition(self, want):
+        return Acquisition(lambda: self._acquire(want))
+
+    async def _acquire(self, want):
+        want.owner = want.owner or asyncio.current_task()
+        for hold in self._holds if want.reentrant else ():
+            if hold.take_again(want):
+                return hold
+        return await self._persist(want.wait, lambda connection, until: self._acquire_once(connection, want, until))
+
+    async def _acquire_once(self, connection, want, until):
+        """A hold. None: this process stood still when it was granted, for so long that it may be over."""
         asked = clock()
         words = want.words + (["TTL", milliseconds(want.ttl), "SECRET", self._secret] if want.ttl else [])
-        if until != NEVER:
-            words += ["WAIT", milliseconds(max(0.0, until - asked))]
-        words += want.names if want.several else ["DEADLINE"]
         connection.on_push = want.pushed
+        reply = await self._wait(connection, words, until, want.names if want.several else ["DEADLINE"],
+                                 lambda reply: self._give_back(want, want.granted(reply)[0]))
+        hold = reply and Hold(self, want, connection, asked, *want.granted(reply))
+        if hold and (hold.held or await hold.confirm()):
+            return hold.begin()
+        self._keep(connection)
+        if hold:
+            self._spawn(self._give_back(want, hold.fences))
+        if not hold or clock() >= until:
+            raise WaitTimeout(f"{want.name}: waited too long")
+        return None
+
+    async def _wait(self, connection, words, until, last=(), undo=None, keep=True):
+        """The answer to a command that may wait, without losing sight of the server. A wait that ends otherwise is withdrawn:
+        `undo` is called with an answer that was on its way. `keep`: after an error the connection is for others."""
+        words = [*words, *(["WAIT", milliseconds(max(0.0, until - clock()))] if until != NEVER else []), *last]
         question = connection.ask(*words)
         try:
             while True:
                 left = until + self.timeout - clock()
                 done, _ = await asyncio.wait([question], timeout=max(0.0, min(PROBE, left)))
                 if done:
-                    reply = question.result()
-                    return reply and (asked, *want.granted(reply))
+                    return question.result()
                 if left <= PROBE:
                     raise Broken("no answer")
                 await self._probe(connection.server)
         except asyncio.CancelledError:
-            self._spawn(self._withdraw(connection, question, want))
+            self._spawn(self._withdraw(connection, question, undo))
             raise
         except (Broken, NoServer) as error:
-            self._spawn(self._withdraw(connection, question, want))
+            self._spawn(self._withdraw(connection, question, undo))
             raise NoServer(f"{connection.server.text}: {error}") from error
         except ConclaveError:
-            self._keep(connection)
+            if keep:
+                self._keep(connection)
             raise
 
     async def _probe(self, server):
@@ -228,11 +358,12 @@ class Client:
         probe = await Connection.open(server, self.credentials, self.timeout, self.name)
         probe.close()
 
-    async def _withdraw(self, connection, question, want):
+    @staticmethod
+    async def _withdraw(connection, question, undo):
         """A grant that was on its way is given back: it would block its name for as long as its time to live."""
         reply = await connection.last_words(question)
-        if reply:
-            await self._give_back(want, want.granted(reply)[0])
+        if reply and undo:
+            await undo(reply)
 
     async def _give_back(self, want, fences):
         for name, fence in zip(want.names, fences if want.ttl else []):
@@ -240,337 +371,8 @@ class Client:
                 await self.execute(want.ending, name, fence, "SECRET", self._secret)
 
 
-class Want:
-    """What is asked for, and how it is renewed and ended."""
-
-    on_lost = on_askback = on_position = None
-
-    def __init__(self, words, ending, kind, name, wait, ttl):
-        """`name`: one, or a list of several."""
-        if ttl < 0 or (wait is not None and wait < 0):
-            raise Invalid(f"{name}: expected wait and ttl of 0 seconds or more")
-        self.several = isinstance(name, list)
-        self.names = name if self.several else [name]
-        self.name = ", ".join(self.names)
-        self.words, self.ending, self.kind = words, ending, kind
-        self.wait, self.ttl = wait, ttl
-
-    def calling(self, on_lost, on_askback, on_position):
-        self.on_lost, self.on_askback, self.on_position = on_lost, on_askback, on_position
-        return self
-
-    def granted(self, reply):
-        """The fences, and for how many milliseconds; of several names that is not told."""
-        return (reply, 0) if self.several else (reply[:1], reply[1])
-
-    def pushed(self, push):
-        """While it waits."""
-        if push[0] == "position" and push[1] in self.names and self.on_position:
-            self.on_position(push[2])
-
-
-class Acquisition:
-    """`await` it for a Hold, or use it by `async with`."""
-
-    def __init__(self, client, want):
-        self._client, self._want = client, want
-        self._hold = self._task = None
-        self._cancelled = False
-
-    def __await__(self):
-        return self._client._acquire(self._want).__await__()
-
-    async def __aenter__(self):
-        self._hold = await self
-        self._task = asyncio.current_task()
-        self._hold.on_lost(self._interrupt)
-        return self._hold
-
-    def _interrupt(self, _):
-        asyncio.get_running_loop().call_soon(self._cancel)  # the body itself may have found out
-
-    def _cancel(self):
-        if self._task:
-            self._cancelled = True
-            self._task.cancel()
-
-    async def __aexit__(self, kind, error, _):
-        self._task = None
-        if self._cancelled and kind is asyncio.CancelledError:
-            if getattr(asyncio.current_task(), "uncancel", lambda: 0)() > 0:
-                return  # somebody else has cancelled it, too
-            raise self._hold.loss() from error
-        try:
-            await self._hold.release()
-        except LockLost:
-            if kind is None:
-                raise
-
-
-class Hold:
-    """A lock or a leadership that is held."""
-
-    def __init__(self, client, want, connection, asked, fences, left):
-        self.name, self.fence, self.fences = want.name, fences[0], fences
-        self._client, self._want, self._connection = client, want, connection
-        self._ended = self._why = None  # "lost" or "released"; why it was lost
-        self._callbacks = [want.on_lost] if want.on_lost else []
-        self._wake = asyncio.Event()
-        self._alarm = self._task = None
-        self._loop = asyncio.get_running_loop()
-        self._extend(asked, left)
-
-    async def confirm(self):
-        """Of several names nobody has told how long they last. False: they may be over."""
-        return self._want.several and await self._renew() and self.held
-
-    def begin(self):
-        self._connection.on_push, self._connection.on_close = self._pushed, self._broken
-        self._client._holds.add(self)
-        self._task = self._client._spawn(self._renew_on())
-        if self._connection.closed:
-            self._broken(self._connection.closed)
-        return self
-
-    # ---- what a holder asks ----
-
-    @property
-    def left(self):
-        """Seconds for which it is surely held, by this process's own clock; 0 if it is not."""
-        left = self.peek()
-        if left <= 0 and not self._ended and self._task:
-            self._lose("its time ran out")
-        return left
-
-    def peek(self):
-        return 0.0 if self._ended else max(0.0, self._ends - clock())
-
-    @property
-    def held(self):
-        return self.left > 0
-
-    def check(self):
-        """Raises LockLost if it is not held. The clock decides, so a process that was stopped learns it here, first."""
-        if not self.held:
-            raise self.loss()
-
-    def loss(self):
-        return LockLost(f"{self.name}, fence {self.fence}: {self._why or ('given back' if self._ended else 'its time ran out')}")
-
-    def on_lost(self, callback):
-        """Calls it with this hold as soon as it is lost; at once if it is lost already."""
-        if self._ended == "lost":
-            callback(self)
-        else:
-            self._callbacks.append(callback)
-
-    async def release(self):
-        """Gives it back. LockLost if it was lost before. If no server answers, it ends by itself when its time is over."""
-        if self._ended == "released":
-            return
-        self.check()
-        self._end("released", None)
-        proof = ["SECRET", self._client._secret] if self._want.ttl else []
-        for attempt in range(len(self._client.servers) + 1):
-            try:
-                if self._connection.closed and not self._want.ttl:
-                    return  # it has ended with its connection
-                if self._connection.closed:
-                    self._connection = await self._client._connect()
-                released = await self._ask_all(self._client.timeout, self._want.ending, *proof)
-                self._client._keep(self._connection)
-                if not all(released) and not attempt:
-                    self._why = "it was not held any more"
-                    raise self.loss()
-                return
-            except (Broken, NoServer, NoQuorum, asyncio.TimeoutError):
-                self._client._turn += 1
-                self._connection.close("no answer")
-            except asyncio.CancelledError:
-                self._connection.close("given up")
-                raise
-            if clock() >= self._ends:
-                return
-
-    async def _ask_all(self, patience, verb, *more):
-        """The answers about each of its names."""
-        questions = [self._connection.ask(verb, name, fence, *more) for name, fence in zip(self._want.names, self.fences)]
-        return await asyncio.wait_for(asyncio.gather(*questions), patience)
-
-    # ---- its end ----
-
-    def _end(self, how, why):
-        self._ended, self._why = how, why
-        self._client._holds.discard(self)
-        self._wake.set()
-        if self._alarm:
-            self._alarm.cancel()
-
-    def _lose(self, why):
-        if self._ended:
-            return
-        self._end("lost", why)
-        callbacks, self._callbacks = self._callbacks, []
-        for callback in callbacks if self._task else []:  # nobody has it before it has begun
-            self._call(callback, self)
-
-    def _call(self, callback, *arguments):
-        try:
-            callback(*arguments)
-        except Exception as error:  # pylint: disable=broad-except
-            self._loop.call_exception_handler({"message": f"{callback} failed", "exception": error})
-
-    def _pushed(self, push):
-        if tuple(push[1:3]) not in zip(self._want.names, self.fences):
-            return
-        if push[0] == "lost":
-            self._lose(push[3] if len(push) > 3 else "the server says so")
-        elif push[0] == "askback" and self._want.on_askback:
-            self._call(self._want.on_askback, self, push[3])
-
-    def _broken(self, why):
-        if not self._want.ttl:
-            self._lose(why)
-        self._wake.set()
-
-    # ---- its renewal ----
-
-    def _extend(self, asked, left):
-        """`left` milliseconds from then on. It ends a tenth earlier here, so that there is time to stop."""
-        if left < 0:
-            self._ends = self._renew_at = NEVER
-            return
-        term = self._want.ttl or left / 1000
-        self._ends = asked + left / 1000 - term / 10
-        self._renew_at = asked + left / 1000 - term * 2 / 3
-        if self._alarm:
-            self._alarm.cancel()
-        self._alarm = self._loop.call_later(max(0.0, self._ends - clock()), lambda: self.left)
-
-    async def _renew_on(self):
-        try:
-            while not self._ended:
-                pause = 0 if self._connection.closed else self._renew_at - clock()
-                if pause > 0:
-                    self._wake.clear()
-                    with contextlib.suppress(asyncio.TimeoutError):
-                        await asyncio.wait_for(self._wake.wait(), None if pause == NEVER else pause)
-                    continue
-                if not await self._renew():
-                    await asyncio.sleep(PAUSE)
-        finally:
-            if self._ended == "lost":
-                await self._clean_up()
-
-    async def _renew(self):
-        """True if a server answered."""
-        want, asked = self._want, clock()
-        words = ["SECRET", self._client._secret, "TTL", milliseconds(want.ttl), *want.kind] if want.ttl else []
-        patience = min(self._client.timeout, max(want.ttl / 8, 0.05)) if want.ttl else self._client.timeout
-        try:
-            if self._connection.closed:
-                connection = await self._client._connect(patience)
-                if self._ended:
-                    self._client._keep(connection)
-                    return True
-                self._connection = connection
-                connection.on_push, connection.on_close = self._pushed, self._broken
-                asked = clock()
-            answers = await self._ask_all(patience, "RENEW", *words)
-            left = None if None in answers else min(answers)
-        except (ConclaveError, Broken, asyncio.TimeoutError):
-            left = False  # it may recover until it is asked again, or another server may answer
-        if self._ended:
-            return True
-        if left is None:
-            self._lose("the servers have given it to nobody, or to somebody else")
-        elif left is False:
-            if want.ttl:
-                self._client._turn += 1
-                self._connection.close("no answer")
-        else:
-            self._extend(asked, left)
-        return left is not False
-
-    async def _clean_up(self):
-        """What is lost here may not be over there yet, and the next one waits for it."""
-        with contextlib.suppress(ConclaveError, Broken, asyncio.TimeoutError):
-            if self._want.ttl and not self._connection.closed:
-                await self._ask_all(self._client.timeout, self._want.ending, "SECRET", self._client._secret)
-        self._connection.close("lost")
-
-
-class Observation:
-    """Leaders as they change. If the server is lost or hangs, it goes on with another one."""
-
-    def __init__(self, client, name, first, again, push):
-        self.name = name
-        self._client = client
-        self._first, self._again, self._push = first, again, push
-        self._news = asyncio.Queue()
-        self._task = None
-        self._last = ()
-
-    def __aiter__(self):
-        if not self._task:
-            self._task = self._client._spawn(self._watch())
-        return self
-
-    async def __anext__(self):
-        leader = await self.__aiter__()._news.get()
-        if leader is END:
-            self._news.put_nowait(END)
-            raise StopAsyncIteration
-        return leader
-
-    async def __aenter__(self):
-        return self.__aiter__()
-
-    async def __aexit__(self, *_):
-        self.close()
-
-    def close(self):
-        if self._task:
-            self._task.cancel()
-
-    def _see(self, leader):
-        if leader != self._last:
-            self._last = leader
-            self._news.put_nowait(leader)
-
-    def _pushed(self, push):
-        if push[0] == self._push and push[1] == self.name:
-            self._see(Leader([push[2], push[3], None, *push[4:]]) if push[2] else None)
-
-    async def _watch(self):
-        try:
-            while True:
-                with contextlib.suppress(ConclaveError, Broken, asyncio.TimeoutError):
-                    await self._watch_one(await self._client._connect())
-                self._client._turn += 1
-                await asyncio.sleep(PAUSE)
-        finally:
-            self._news.put_nowait(END)
-
-    async def _watch_one(self, connection):
-        try:
-            connection.on_push = self._pushed
-            verb = self._first
-            while True:
-                reply = await asyncio.wait_for(connection.ask(verb, self.name), self._client.timeout)
-                self._see(reply and Leader(reply))
-                verb = self._again
-                await asyncio.sleep(LOOK_AGAIN)
-        finally:
-            connection.close()
-
-
 def text(name):
     encoded = str(name).encode("utf-8", "surrogateescape")
     if not 1 <= len(encoded) <= 512 or any(byte < 32 or byte == 127 for byte in encoded):
         raise Invalid("a name has 1 to 512 bytes and no control characters")
     return str(name)
-
-
-def milliseconds(seconds):
-    return max(0, round(seconds * 1000))

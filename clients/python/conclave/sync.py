@@ -1,21 +1,29 @@
 # SPDX-License-Identifier: MIT
 """The same without asyncio: a thread of its own renews and listens, and the caller's threads wait for it."""
 
+from __future__ import annotations
+
 import asyncio
 import atexit
 import concurrent.futures
 import os
 import threading
+from typing import Any, Callable, Generic, Iterable, Optional, TypeVar, Union
 
 from . import aio
 from .errors import Invalid, LockLost
+from .observation import Leader, Member
+from .recipes import LastRun
+
+T = TypeVar("T")
+W = TypeVar("W", bound="Held")
 
 
 class Client:
     """Asks the servers of a list, which default to $CONCLAVE_SERVER. Threads may share it. `timeout`: seconds that a
     server may take to answer. The files are those of conclave.aio.Client."""
 
-    def __init__(self, servers=None, **options):
+    def __init__(self, servers: Union[None, str, Iterable[str]] = None, **options: Any):
         self._client = aio.Client(servers, **options)
         self._process = os.getpid()
         self._loop = asyncio.new_event_loop()
@@ -23,13 +31,13 @@ class Client:
         self._thread.start()
         atexit.register(self.close)  # what a program forgets to give back would be held until its time is over
 
-    def __enter__(self):
+    def __enter__(self) -> Client:
         return self
 
     def __exit__(self, *_):
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         """Gives back all that it holds."""
         if self._thread and self._process == os.getpid():
             self._run(self._finish())
@@ -62,58 +70,105 @@ class Client:
                 self._loop.call_soon_threadsafe(undo)
             raise
 
-    def lock(self, name, **options):
+    # ---- locks and leadership ----
+
+    def lock(self, name: str, **options: Any) -> Hold:
         """Waits for it; give it back by `with`, or by release(). The options are those of conclave.aio.Client.lock(): `wait`,
-        `ttl`, `shared`, `permits`, `on_lost`, `on_askback`, `on_position`. The client's thread calls the callbacks."""
-        return self._hold(self._client.lock, name, options)
+        `ttl`, `shared`, `permits`, `reentrant` (for this thread), `on_lost`, `on_askback`, `on_position`. The client's thread
+        calls the callbacks."""
+        return self._held(Hold(self), self._client.lock, name, owner=threading.current_thread(), **options)
 
-    def campaign(self, name, **options):
-        """The same for leadership: `priority`, `value`, and the others but for `shared`."""
-        return self._hold(self._client.campaign, name, options)
+    def campaign(self, name: str, **options: Any) -> Hold:
+        """The same for leadership: `priority`, `value`, and the others but for `shared`, `permits` and `reentrant`."""
+        return self._held(Hold(self), self._client.campaign, name, **options)
 
-    def lock_all(self, names, **options):
+    def lock_all(self, names: Iterable[str], **options: Any) -> Hold:
         """All of these names or none, without deadlock; see conclave.aio.Client.lock_all()."""
-        return self._hold(self._client.lock_all, names, options)
+        return self._held(Hold(self), self._client.lock_all, names, **options)
 
-    def sequence(self, name, count=1):
-        """The first of `count` numbers that nobody else gets, above all that were given for that name before."""
-        return self._run(self._client.sequence(name, count))
-
-    def _hold(self, ask, name, options):
-        hold = Hold(self)
+    def _held(self, held: W, ask, *arguments, **options) -> W:
         for key in ("on_lost", "on_askback"):
             if options.get(key):
-                options[key] = lambda _, *rest, callback=options[key]: callback(hold, *rest)
+                options[key] = lambda _, *rest, callback=options[key]: callback(held, *rest)
 
         async def acquire():
-            hold._hold = await ask(name, **options)
+            held._hold = await ask(*arguments, **options)
 
-        self._run(acquire(), lambda: hold._hold and self._client._spawn(hold._hold.release()))
-        return hold
+        self._run(acquire(), lambda: held._hold and self._client._spawn(held._hold._exit(False)))
+        return held
 
-    def leader(self, name):
+    def leader(self, name: str) -> Optional[Leader]:
         """The Leader, or None."""
         return self._run(self._client.leader(name))
 
-    def observe(self, name):
+    def observe(self, name: str) -> Observation[Optional[Leader]]:
         """Leaders as they change, beginning with the present one: iterate over it."""
         return Observation(self, name, self._client.observe)
 
-    def watch(self, name):
+    def watch(self, name: str) -> Observation[Optional[Leader]]:
         """The same for a lock: who got it last, and None when it was given back. A short hold may be missed."""
         return Observation(self, name, self._client.watch)
 
-    def execute(self, *words):
-        """The answer to any command that does not wait."""
+    def waiters(self, name: str) -> list[dict]:
+        """Who waits for it, the next one first: `position`, `client`, `waited_ms` and so on, as WAITERS tells it."""
+        return self._run(self._client.waiters(name))
+
+    def ask_back(self, name: str) -> int:
+        """Asks the holders to give it back: how many were asked. They hear of it by `on_askback`."""
+        return self._run(self._client.ask_back(name))
+
+    # ---- recipes ----
+
+    def sequence(self, name: str, count: int = 1) -> int:
+        """The first of `count` numbers that nobody else gets, above all that were given for that name before."""
+        return self._run(self._client.sequence(name, count))
+
+    def barrier(self, name: str, parties: int, wait: Optional[float] = None) -> int:
+        """Waits until so many have come; the meeting's number, the same for all and above the last one. WaitTimeout: they
+        have not, and this one does not count any more. LockLost: the connection broke, and the others may have met."""
+        return self._run(self._client.barrier(name, parties, wait))
+
+    def double_barrier(self, name: str, parties: int, wait: Optional[float] = None, on_lost: Optional[Callable] = None) -> Inside:
+        """By `with`: begins when so many have come, and ends when all of them have left or gone."""
+        return self._held(Inside(self), self._client.double_barrier, name, parties, wait, on_lost=on_lost)
+
+    def latch(self, name: str) -> Latch:
+        """A latch by its name, whether it was set or not."""
+        return Latch(self, self._client.latch(name))
+
+    def join(self, name: str, value: Optional[str] = None, on_change: Optional[Callable[[Optional[int]], Any]] = None) -> Membership:
+        """By `with`, or until leave(). `value`: what others see with it. If its connection ends it joins anew: `on_change` is
+        called with None, and then with the new number."""
+        return self._held(Membership(self), self._client.join, name, value, on_change)
+
+    def members(self, name: str) -> list[Member]:
+        """The members of a group, in the order in which they joined."""
+        return self._run(self._client.members(name))
+
+    def watch_members(self, name: str) -> Observation[list[Member]]:
+        """Lists of members as they change, beginning with the present one: iterate over it."""
+        return Observation(self, name, self._client.watch_members)
+
+    def once(self, name: str, every: float, on_lost: Optional[Callable] = None) -> Run:
+        """By `with`: a Run, which is true if this client is to do it now: nobody has begun it in this period of so many
+        seconds, counted from 1970. It is done when the body ends without an exception."""
+        return self._held(Run(self), self._client.once, name, every, on_lost=on_lost)
+
+    def last_run(self, name: str) -> LastRun:
+        """When it was done last, and who does it now."""
+        return self._run(self._client.last_run(name))
+
+    def execute(self, *words: Any) -> Any:
+        """The answer to any command that does not wait. If a server does not answer, another one is asked the same."""
         return self._run(self._client.execute(*words))
 
 
-class Hold:
-    """A lock or a leadership that is held. It belongs to the process that got it, not to its children."""
+class Held:
+    """Something that is ended by `with`. It belongs to the process that got it, not to its children."""
 
-    _hold = None
+    _hold: Any = None
 
-    def __init__(self, client):
+    def __init__(self, client: Client):
         self._client = client
 
     def __enter__(self):
@@ -121,25 +176,38 @@ class Hold:
 
     def __exit__(self, kind, *_):
         try:
-            self.release()
+            self._client._run(self._hold._exit(kind is None))
         except LockLost:
             if kind is None:
                 raise
 
     @property
-    def name(self):
+    def name(self) -> str:
         return self._hold.name
 
     @property
-    def fence(self):
+    def held(self) -> bool:
+        return self._client._process == os.getpid() and self._hold.held
+
+    def check(self) -> None:
+        """Raises LockLost if it is not held."""
+        if not self.held:
+            raise self._hold.loss()
+
+
+class Hold(Held):
+    """A lock or a leadership that is held."""
+
+    @property
+    def fence(self) -> int:
         return self._hold.fence
 
     @property
-    def fences(self):
+    def fences(self) -> list[int]:
         return self._hold.fences
 
     @property
-    def left(self):
+    def left(self) -> float:
         """Seconds for which it is surely held, by this process's own clock; 0 if it is not."""
         if self._client._process != os.getpid():
             return 0.0
@@ -149,54 +217,131 @@ class Hold:
         return left
 
     @property
-    def held(self):
+    def held(self) -> bool:
+        """The clock decides, so a process that was stopped learns it here, first."""
         return self.left > 0
 
-    def check(self):
-        """Raises LockLost if it is not held. The clock decides, so a process that was stopped learns it here, first."""
-        if not self.held:
-            raise self._hold.loss()
+    def upgrade(self, wait: Optional[float] = None) -> int:
+        """Waits until all others that share it have left: from then on it is held alone, by a new fence. WaitTimeout: it is
+        shared as before. Refused: another one waits for that already, or it was renewed by another server meanwhile."""
+        return self._client._run(self._hold.upgrade(wait))
 
-    def release(self):
+    def downgrade(self) -> int:
+        """Shares it from now on, by a new fence, without a moment in which nobody holds it."""
+        return self._client._run(self._hold.downgrade())
+
+    def release(self) -> None:
         """Gives it back. LockLost if it was lost before. If no server answers, it ends by itself when its time is over."""
         self._client._run(self._hold.release())
 
 
-class Observation:
-    """Leaders as they change, for a loop."""
+class Inside(Held):
+    """At a double barrier, after everybody has come and before everybody has gone."""
 
-    def __init__(self, client, name, begin):
+    @property
+    def number(self) -> int:
+        return self._hold.number
+
+    def leave(self, wait: Optional[float] = None) -> int:
+        """Waits until all the others have left, too, or have gone. WaitTimeout: they have not; this client has left."""
+        return self._client._run(self._hold.leave(wait))
+
+
+class Run(Held):
+    """Something that is to be done once in this period. It is true if this client is to do it now."""
+
+    def __bool__(self):
+        return bool(self._hold)
+
+    @property
+    def fence(self) -> Optional[int]:
+        return self._hold.fence
+
+    def done(self) -> None:
+        """Nobody does it again in this period. LockLost if it was lost before: others may do it, too."""
+        self._client._run(self._hold.done())
+
+    def give_up(self) -> None:
+        """Leaves it to whoever asks next."""
+        self._client._run(self._hold._exit(False))
+
+
+class Membership(Held):
+    """A member of a group, until it leaves. If its connection ends it joins anew, with another number."""
+
+    @property
+    def number(self) -> Optional[int]:
+        """None: it is no member at the moment."""
+        return self._hold.number
+
+    def leave(self) -> None:
+        """Others do not see it any more when this returns. If no server answers, they do not when they notice."""
+        self._client._run(self._hold.leave())
+
+
+class Latch:
+    """Opens, once and for all who wait, when it was counted down to 0. It outlasts clients and servers."""
+
+    def __init__(self, client: Client, latch: aio.Latch):
+        self.name = latch.name
+        self._client, self._latch = client, latch
+
+    def set(self, count: int) -> bool:
+        """False: there is one already that is not open yet."""
+        return self._client._run(self._latch.set(count))
+
+    def down(self, count: int = 1) -> int:
+        """What is left; 0: it is open. Refused if none was set. NoServer: it may have been counted or not."""
+        return self._client._run(self._latch.down(count))
+
+    def wait(self, wait: Optional[float] = None) -> None:
+        """Until it is open; WaitTimeout after so many seconds. Refused if none was set, or if it was cleared."""
+        self._client._run(self._latch.wait(wait))
+
+    def left(self) -> Optional[int]:
+        """What is left; None: there is no latch."""
+        return self._client._run(self._latch.left())
+
+    def clear(self) -> None:
+        """Takes it away."""
+        self._client._run(self._latch.clear())
+
+
+class Observation(Generic[T]):
+    """Changes, for a loop."""
+
+    def __init__(self, client: Client, name: str, begin: Callable[[str], aio.Observation[T]]):
         self._client = client
-        self._observation = None
+        self._observation: Optional[aio.Observation[T]] = None
         self._name, self._begin = name, begin
 
-    def __iter__(self):
+    def __iter__(self) -> Observation[T]:
         return self
 
-    def __next__(self):
+    def __next__(self) -> T:
         try:
             return self.next()
         except (Invalid, StopAsyncIteration):  # the client is closed
             raise StopIteration from None
 
-    def next(self, timeout=None):
+    def next(self, timeout: Optional[float] = None) -> T:
         """The next one. TimeoutError if there is none within so many seconds."""
         try:
             return self._client._run(asyncio.wait_for(self._next(), timeout))
         except asyncio.TimeoutError:
-            raise TimeoutError(f"{self._name}: no change of leader") from None
+            raise TimeoutError(f"{self._name}: no change") from None
 
     async def _next(self):
         if not self._observation:
             self._observation = self._begin(self._name)
         return await self._observation.__anext__()
 
-    def __enter__(self):
+    def __enter__(self) -> Observation[T]:
         return self
 
     def __exit__(self, *_):
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         if self._observation:
             self._client._loop.call_soon_threadsafe(self._observation.close)

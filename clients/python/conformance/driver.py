@@ -3,6 +3,7 @@
 """Does what the conformance suite says, a line of JSON each, by this client: driver.py sync|aio."""
 
 import asyncio
+import inspect
 import json
 import pathlib
 import sys
@@ -13,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import conclave  # noqa: E402  pylint: disable=wrong-import-position
 
 HOLDS, WATCHES = {}, {}
+ACQUIRING = ("lock", "campaign", "lock_all", "twice", "once", "enter", "join")
 
 
 def tell(**what):
@@ -25,20 +27,78 @@ def settings(step):
     return {**step["options"], "timeout": step["options"]["timeout"] / 1000}
 
 
+def seconds(step, *keys):
+    return {key: step[key] / 1000 for key in keys if key in step}
+
+
 def options(step):
     """The arguments of lock() and campaign() that a step has."""
-    given = {key: step[key] for key in ("shared", "permits", "priority", "value") if key in step}
-    for key in ("wait", "ttl"):
-        if key in step:
-            given[key] = step[key] / 1000
+    given = {key: step[key] for key in ("shared", "permits", "priority", "value", "reentrant") if key in step}
+    given.update(seconds(step, "wait", "ttl"))
     given["on_position"] = lambda position: tell(event="position", hold=step["hold"], position=position)
-    given["on_lost"] = lambda _: tell(event="lost", hold=step["hold"])
+    given["on_lost"] = lost(step)
     given["on_askback"] = lambda _, asker: tell(event="askback", hold=step["hold"], asker=asker)
     return given
 
 
-def describe(leader):
-    return {"leader": leader and leader.id, "fence": leader.fence if leader else 0, "value": leader and leader.value}
+def lost(step):
+    return lambda _: tell(event="lost", hold=step["hold"])
+
+
+def describe(told):
+    """A leader or the holder of a lock, or the members of a group."""
+    if isinstance(told, list):
+        return {"values": ",".join(member.value or "" for member in told), "count": len(told)}
+    return {"leader": told and told.id, "fence": told.fence if told else 0, "value": told and told.value}
+
+
+def begin(client, step):
+    """What is acquired by a step."""
+    verb, name = step["do"], step.get("name")
+    if verb == "once":
+        return client.once(name, step["every"] / 1000, on_lost=lost(step))
+    if verb == "enter":
+        return client.double_barrier(name, step["parties"], on_lost=lost(step), **seconds(step, "wait"))
+    if verb == "join":
+        return client.join(name, step.get("value"), lambda number: tell(event="number", hold=step["hold"], number=number))
+    return getattr(client, verb)(step.get("names") or name, **options(step))
+
+
+def acquired(step, held):
+    HOLDS[step["hold"]] = held
+    return {key: getattr(held, key) for key in ("fence", "fences", "number") if getattr(held, key, None) is not None}
+
+
+def ask(client, step):
+    """The call that answers a step, and the key of its answer."""
+    verb, name, held = step["do"], step.get("name"), HOLDS.get(step.get("hold"))
+    latch = client.latch(name) if verb.startswith("latch_") else None
+    wait = seconds(step, "wait")
+    return {
+        "sequence": lambda: ("fence", client.sequence(name, step["count"])),
+        "release": lambda: (None, held.release()),
+        "leader": lambda: (describe, client.leader(name)),
+        "askback": lambda: ("count", client.ask_back(name)),
+        "waiters": lambda: (lambda waiters: {"count": len(waiters)}, client.waiters(name)),
+        "barrier": lambda: ("number", client.barrier(name, step["parties"], **wait)),
+        "leave": lambda: (None, held.leave(**wait)),
+        "latch_set": lambda: ("number", latch.set(step["count"])),
+        "latch_down": lambda: ("number", latch.down(step["count"])),
+        "latch_wait": lambda: (None, latch.wait(**wait)),
+        "latch_left": lambda: (lambda left: {"number": -1 if left is None else left}, latch.left()),
+        "latch_clear": lambda: (None, latch.clear()),
+        "members": lambda: (describe, client.members(name)),
+        "finish": lambda: (None, held.done()),
+        "give_up": lambda: (None, held.give_up()),
+        "last_run": lambda: (lambda run: {"fence": run.fence or 0}, client.last_run(name)),
+        "upgrade": lambda: (lambda _: {"fence": held.fence}, held.upgrade(**wait)),
+        "downgrade": lambda: (lambda _: {"fence": held.fence}, held.downgrade()),
+        "close": lambda: (None, client.close()),
+    }[verb]()
+
+
+def shown(key, value):
+    return key(value) if callable(key) else {key: int(value)} if key else None
 
 
 def answered(step, result):
@@ -54,29 +114,21 @@ def failed(step, error):
 
 def run_sync(client, step):
     verb = step["do"]
-    if verb in ("lock", "campaign", "lock_all"):
-        hold = getattr(client, verb)(step.get("names") or step["name"], **options(step))
-        HOLDS[step["hold"]] = hold
-        return {"fence": hold.fence, "fences": hold.fences}
-    if verb == "sequence":
-        return {"fence": client.sequence(step["name"], step["count"])}
+    if verb == "twice":
+        again = dict(options(step), reentrant=True)
+        client.lock(step["name"], **again)
+        return acquired(step, client.lock(step["name"], **{**again, "wait": 0}))
+    if verb in ACQUIRING:
+        return acquired(step, begin(client, step))
     if verb == "held":
         return {"held": HOLDS[step["hold"]].held}
-    if verb == "release":
-        return HOLDS[step["hold"]].release()
-    if verb == "leader":
-        return describe(client.leader(step["name"]))
-    if verb in ("observe", "watch"):
+    if verb in ("observe", "watch", "watch_members"):
         def watch():
-            for leader in getattr(client, verb)(step["name"]):
-                tell(event="leader", watch=step["watch"], **describe(leader))
+            for told in getattr(client, verb)(step["name"]):
+                tell(event="news", watch=step["watch"], **describe(told))
         threading.Thread(target=watch, daemon=True).start()
         return None
-    if verb == "askback":
-        return {"count": client.execute("ASKBACK", step["name"])}
-    if verb == "close":
-        return client.close()
-    raise ValueError(verb)
+    return shown(*ask(client, step))
 
 
 def sync_main():
@@ -104,32 +156,25 @@ def sync_main():
 
 async def run_aio(client, step, tasks):
     verb = step["do"]
-    if verb in ("lock", "campaign", "lock_all"):
-        hold = await getattr(client, verb)(step.get("names") or step["name"], **options(step))
-        HOLDS[step["hold"]] = hold
-        return {"fence": hold.fence, "fences": hold.fences}
-    if verb == "sequence":
-        return {"fence": await client.sequence(step["name"], step["count"])}
+    if verb == "twice":
+        again = dict(options(step), reentrant=True)
+        await client.lock(step["name"], **again)
+        return acquired(step, await client.lock(step["name"], **{**again, "wait": 0}))
+    if verb in ACQUIRING:
+        return acquired(step, await begin(client, step))
     if verb == "held":
         return {"held": HOLDS[step["hold"]].held}
-    if verb == "release":
-        return await HOLDS[step["hold"]].release()
     if verb == "cancel":
         tasks[step["hold"]].cancel()
         return None
-    if verb == "leader":
-        return describe(await client.leader(step["name"]))
-    if verb in ("observe", "watch"):
+    if verb in ("observe", "watch", "watch_members"):
         async def watch():
-            async for leader in getattr(client, verb)(step["name"]):
-                tell(event="leader", watch=step["watch"], **describe(leader))
+            async for told in getattr(client, verb)(step["name"]):
+                tell(event="news", watch=step["watch"], **describe(told))
         WATCHES[step["watch"]] = asyncio.ensure_future(watch())
         return None
-    if verb == "askback":
-        return {"count": await client.execute("ASKBACK", step["name"])}
-    if verb == "close":
-        return await client.close()
-    raise ValueError(verb)
+    key, answer = ask(client, step)
+    return shown(key, await answer if inspect.isawaitable(answer) else answer)
 
 
 async def aio_main():
@@ -152,7 +197,7 @@ async def aio_main():
             answered(step, {"cannot": []})
         else:
             task = asyncio.ensure_future(run(step))
-            if step["do"] in ("lock", "campaign", "lock_all"):
+            if "hold" in step and step["do"] != "cancel":
                 tasks[step["hold"]] = task
 
 

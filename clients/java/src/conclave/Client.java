@@ -18,6 +18,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 
 /**
  * Locks and leadership among processes, from a Conclave group. Threads may share it.
@@ -86,6 +87,7 @@ public final class Client implements AutoCloseable {
     private final String name;
     private final Deque<Connection> idle = new ArrayDeque<>();
     private final Set<Hold> holds = new HashSet<>();
+    private final Set<Stay> stays = new HashSet<>();
     private int turn;
     private boolean closed;
 
@@ -128,6 +130,11 @@ public final class Client implements AutoCloseable {
     }
 
     public Hold lock(String name, Want want) throws ConclaveException, InterruptedException {
+        if (want.reentrant && (want.shared || want.permits > 0))
+            throw new ConclaveException(Kind.INVALID, name + ": reentrant expects neither shared nor permits");
+        for (Hold hold : want.reentrant ? held() : List.<Hold>of())
+            if (hold.takeAgain(name))
+                return hold;
         return acquire(new Names(List.of(name), false, false), want);
     }
 
@@ -139,12 +146,6 @@ public final class Client implements AutoCloseable {
         if (names.isEmpty() || want.ttlMs == 0 || want.shared || want.permits > 0)
             throw new ConclaveException(Kind.INVALID, "several names at once expect a name, a time to live, and not to be shared");
         return acquire(new Names(List.copyOf(names), true, false), want);
-    }
-
-    /** The first of so many numbers that nobody else gets, above all that were given for that name before. */
-    public long sequence(String name, int count) throws ConclaveException, InterruptedException {
-        Want.checkName(name);
-        return execute("SEQUENCE", name, count) instanceof Long first ? first : 0;
     }
 
     /** Waits until this client leads. */
@@ -160,30 +161,175 @@ public final class Client implements AutoCloseable {
 
     /** Tells the present leader, and every change, null if nobody leads. Close it to end that. */
     public Observation observe(String name, Consumer<Leader> observer) throws ConclaveException {
-        Want.checkName(name);
-        return new Observation(this, name, observer, "OBSERVE", "LEADER", "leader");
+        return observe(name, observer, "OBSERVE", "LEADER", "leader");
     }
 
     /** The same for a lock: who got it last, and null when it was given back. A short hold may be missed. */
     public Observation watch(String name, Consumer<Leader> observer) throws ConclaveException {
-        Want.checkName(name);
-        return new Observation(this, name, observer, "WATCH", "WATCH", "lock");
+        return observe(name, observer, "WATCH", "WATCH", "lock");
     }
 
-    /** Any command that does not wait. A reply is a String, a Long, a List, a Map, or null. */
+    private Observation observe(String name, Consumer<Leader> observer, String first, String again, String push)
+            throws ConclaveException {
+        Want.checkName(name);
+        return new Observation(this, new Observation.Topic<>(name, List.of(first, name), List.of(again, name), push, Leader::read,
+                Leader::ofPush, observer));
+    }
+
+    /** Who waits for it, the next one first. */
+    public List<Waiter> waiters(String name) throws ConclaveException, InterruptedException {
+        Want.checkName(name);
+        return Waiter.readAll(execute("WAITERS", name));
+    }
+
+    /** Asks the holders to give it back: how many were asked. They hear of it by Want.onAskedBack. */
+    public long askBack(String name) throws ConclaveException, InterruptedException {
+        return number(execute("ASKBACK", checked(name)));
+    }
+
+    // ---- recipes ----
+
+    private static String checked(String name) throws ConclaveException {
+        Want.checkName(name);
+        return name;
+    }
+
+    static long number(Object reply) {
+        return reply instanceof Long number ? number : 0;
+    }
+
+    /** The first of so many numbers that nobody else gets, above all that were given for that name before. */
+    public long sequence(String name, int count) throws ConclaveException, InterruptedException {
+        return number(execute("SEQUENCE", checked(name), count));
+    }
+
+    /**
+     * Waits until so many have come: the meeting's number, the same for all and above the last one. TIMEOUT, or an interrupt:
+     * they have not, and this one does not count any more. LockLostException: the connection broke, and the others may have met.
+     *
+     * @param wait null: for as long as it takes
+     */
+    public long barrier(String name, int parties, Duration wait) throws ConclaveException, InterruptedException {
+        Asked met = meet(wait, "BARRIER", checked(name), parties);
+        keep(met.connection());
+        return number(met.reply());
+    }
+
+    /** A double barrier: returns when so many have come; close it to wait until all of them have left or gone. */
+    public Inside enterBarrier(String name, int parties, Duration wait) throws ConclaveException, InterruptedException {
+        Asked met = meet(wait, "BARRIER", checked(name), parties, "ENTER");
+        return new Inside(this, met.connection(), name, number(met.reply()));
+    }
+
+    /** It does not ask twice: the others may have met before the answer was lost. */
+    private Asked meet(Duration wait, Object... words) throws ConclaveException, InterruptedException {
+        return persist(until(wait), (connection, until) -> {
+            Object reply;
+            try {
+                reply = await(connection, until, new Waiting(List.of(words)));
+            } catch (ConclaveException error) {
+                throw error.kind() != Kind.NO_SERVER ? error
+                        : new LockLostException(words[1] + ": " + error.getMessage() + "; the others may have met");
+            }
+            if (reply != null)
+                return new Asked(connection, reply);
+            keep(connection);
+            throw new ConclaveException(Kind.TIMEOUT, words[1] + ": not all of them came");
+        });
+    }
+
+    /** A latch by its name, whether it was set or not. */
+    public Latch latch(String name) throws ConclaveException {
+        return new Latch(this, checked(name));
+    }
+
+    /** A member of a group, until it is closed. The value, or null, is what others see with it. */
+    public Membership join(String name, String value) throws ConclaveException, InterruptedException {
+        return join(name, value, number -> {});
+    }
+
+    /** If its connection ends it joins anew: `onChange` is called with 0, and then with the new number. */
+    public Membership join(String name, String value, LongConsumer onChange) throws ConclaveException, InterruptedException {
+        return new Membership(this, checked(name), value, onChange);
+    }
+
+    /** The members of a group, in the order in which they joined. */
+    public List<Member> members(String name) throws ConclaveException, InterruptedException {
+        return Member.readAll(execute("MEMBERS", checked(name)));
+    }
+
+    /** Tells the present members, and every change. Close it to end that. */
+    public Observation watchMembers(String name, Consumer<List<Member>> observer) throws ConclaveException {
+        return new Observation(this, new Observation.Topic<>(checked(name), List.of("MEMBERS", name, "WATCH"),
+                List.of("MEMBERS", name), "members", Member::readAll, items -> Member.readAll(items.get(0)), observer));
+    }
+
+    /** What is to be done once. */
+    @FunctionalInterface
+    public interface Body {
+        void run(Run run) throws Exception;
+    }
+
+    /**
+     * Runs the body if nobody has begun it in this period, counted from 1970; false: somebody has. It is done when the body
+     * ends without an exception; otherwise whoever asks next does it.
+     */
+    public boolean once(String name, Duration every, Body body) throws Exception {
+        Asked asked = ask(1, "ONCE", checked(name), "EVERY", every.toMillis());
+        if (asked.reply() == null) {
+            keep(asked.connection());
+            return false;
+        }
+        try (Run run = new Run(this, asked.connection(), name, number(asked.reply()))) {
+            body.run(run);
+            run.done();
+        }
+        return true;
+    }
+
+    /** When it was done last, and who does it now. */
+    public LastRun lastRun(String name) throws ConclaveException, InterruptedException {
+        return LastRun.read(execute("ONCE", checked(name)));
+    }
+
+    // ---- questions ----
+
+    /** An answer, and the connection, which is the caller's then. */
+    record Asked(Connection connection, Object reply) {}
+
+    /**
+     * Any command that does not wait. A reply is a String, a Long, a List, a Map, or null. If a server does not answer, another
+     * one is asked the same.
+     */
     public Object execute(Object... words) throws ConclaveException, InterruptedException {
+        return kept(ask(servers.size() + 1, words));
+    }
+
+    /** The same, but no server is asked again. */
+    Object executeOnce(Object... words) throws ConclaveException, InterruptedException {
+        return kept(ask(1, words));
+    }
+
+    private Object kept(Asked asked) {
+        keep(asked.connection());
+        return asked.reply();
+    }
+
+    Asked ask(int attempts, Object... words) throws ConclaveException, InterruptedException {
         ConclaveException failure = null;
-        for (int attempt = 0; attempt <= servers.size(); attempt++) {
+        for (int attempt = 0; attempt < attempts; attempt++) {
             Connection connection = connect(timeoutMs, Clock.NEVER);
             try {
-                return connection.askWithin(timeoutMs, words);
+                return new Asked(connection, connection.askWithin(timeoutMs, words));
             } catch (ConclaveException error) {
+                keep(connection);
                 if (error.kind() != Kind.NO_SERVER)
                     throw error;
                 failure = error;
                 giveUp();
-            } finally {
-                keep(connection);
+            } catch (InterruptedException error) {
+                connection.close("given up");
+                throw error;
             }
         }
         throw failure;
@@ -192,13 +338,14 @@ public final class Client implements AutoCloseable {
     /** Gives back all that it holds. */
     @Override
     public void close() {
-        List<Hold> left;
+        List<Stay> stayed;
         synchronized (this) {
-            left = new ArrayList<>(holds);
+            stayed = new ArrayList<>(stays);
         }
-        for (Hold hold : left) {
+        stayed.forEach(Stay::abandon);
+        for (Hold hold : held()) {
             try {
-                hold.close();
+                hold.releaseEntirely();
             } catch (ConclaveException error) {
                 continue; // it was lost, which its holder has been told
             }
@@ -215,8 +362,20 @@ public final class Client implements AutoCloseable {
         return closed;
     }
 
-    int serverCount() {
-        return servers.size();
+    int attempts() {
+        return servers.size() + 1;
+    }
+
+    private synchronized List<Hold> held() {
+        return new ArrayList<>(holds);
+    }
+
+    synchronized void add(Stay stay) {
+        stays.add(stay);
+    }
+
+    synchronized void remove(Stay stay) {
+        stays.remove(stay);
     }
 
     synchronized void add(Hold hold) {
@@ -279,10 +438,17 @@ public final class Client implements AutoCloseable {
 
     // ---- waiting ----
 
-    private Hold acquire(Names names, Want want) throws ConclaveException, InterruptedException {
-        for (String name : names.list())
-            Want.checkName(name);
-        long until = want.waitMs < 0 ? Clock.NEVER : Clock.now() + want.waitMs;
+    /** What is done with a connection. Null: try again. */
+    interface Attempt<T> {
+        T make(Connection connection, long until) throws ConclaveException, InterruptedException;
+    }
+
+    static long until(Duration wait) {
+        return wait == null ? Clock.NEVER : Clock.now() + Math.max(0, wait.toMillis());
+    }
+
+    /** Makes attempts until one has an answer, with other servers if need be. */
+    <T> T persist(long until, Attempt<T> attempt) throws ConclaveException, InterruptedException {
         long failing = -1;
         boolean heard = false;
         for (int tries = 1;; tries++) {
@@ -290,11 +456,9 @@ public final class Client implements AutoCloseable {
             try {
                 Connection connection = connect(timeoutMs, until);
                 heard = true;
-                Hold hold = acquireOnce(connection, names, want, until);
-                if (hold != null)
-                    return hold;
-                if (Clock.now() >= until)
-                    throw new ConclaveException(Kind.TIMEOUT, names + ": waited too long");
+                T answer = attempt.make(connection, until);
+                if (answer != null)
+                    return answer;
             } catch (ConclaveException error) {
                 boolean noServer = error.kind() == Kind.NO_SERVER;
                 if (!noServer && error.kind() != Kind.NO_QUORUM || noServer && !heard)
@@ -310,11 +474,20 @@ public final class Client implements AutoCloseable {
         }
     }
 
+    private Hold acquire(Names names, Want want) throws ConclaveException, InterruptedException {
+        for (String name : names.list())
+            Want.checkName(name);
+        long until = want.waitMs < 0 ? Clock.NEVER : Clock.now() + want.waitMs;
+        return persist(until, (connection, end) -> acquireOnce(connection, names, want, end));
+    }
+
     /** Asks one server. Null: it was granted while this process stood still, and may be over already. */
     private Hold acquireOnce(Connection connection, Names names, Want want, long until)
             throws ConclaveException, InterruptedException {
         long asked = Clock.now();
-        Object reply = await(connection, names, want, asked, until);
+        Object reply = await(connection, until, new Waiting(want.asking(names, secret), names.last(), want::pushed, late -> {
+            giveBack(names, want, names.read(late).fences());
+        }, false));
         if (reply == null) {
             keep(connection);
             throw new ConclaveException(Kind.TIMEOUT, names + ": waited too long");
@@ -327,17 +500,32 @@ public final class Client implements AutoCloseable {
         }
         keep(connection);
         giveBack(names, want, granted.fences());
+        if (Clock.now() >= until)
+            throw new ConclaveException(Kind.TIMEOUT, names + ": waited too long");
         return null;
     }
 
-    private Object await(Connection connection, Names names, Want want, long asked, long until)
-            throws ConclaveException, InterruptedException {
-        long waitMs = until == Clock.NEVER ? -1 : Math.max(0, until - asked);
-        connection.listen(push -> {
-            if (push.size() > 2 && "position".equals(push.get(0)) && push.get(2) instanceof Long place)
-                want.onPosition.accept(place);
-        }, why -> {});
-        CompletableFuture<Object> answer = connection.ask(want.asking(names, secret, waitMs).toArray());
+    /** An answer that was on its way when the wait was given up. */
+    interface Undo {
+        void accept(Object reply) throws ConclaveException, InterruptedException;
+    }
+
+    /** A command that may wait; `last` comes after WAIT. If the connection is lent, after an error it is not for others. */
+    record Waiting(List<Object> words, List<?> last, Consumer<List<Object>> pushed, Undo undo, boolean lent) {
+        Waiting(List<Object> words) {
+            this(words, List.of(), push -> {}, reply -> {}, false);
+        }
+    }
+
+    /** The answer, without losing sight of the server. A wait that ends otherwise leaves nothing behind. */
+    Object await(Connection connection, long until, Waiting what) throws ConclaveException, InterruptedException {
+        List<Object> words = new ArrayList<>(what.words());
+        if (until != Clock.NEVER)
+            words.addAll(List.of("WAIT", Math.max(0, until - Clock.now())));
+        words.addAll(what.last());
+        if (!what.lent())
+            connection.listen(what.pushed(), why -> {});
+        CompletableFuture<Object> answer = connection.ask(words.toArray());
         try {
             for (;;) {
                 long left = until == Clock.NEVER ? Clock.NEVER : until + timeoutMs - Clock.now();
@@ -351,23 +539,23 @@ public final class Client implements AutoCloseable {
                 Connection.open(connection.server, credentials, name, timeoutMs).close("closed");
             }
         } catch (InterruptedException error) {
-            daemon("conclave-withdraw", () -> withdraw(connection, answer, names, want)).start();
+            daemon("conclave-withdraw", () -> withdraw(connection, answer, what.undo())).start();
             throw error;
         } catch (ConclaveException error) {
             if (error.kind() == Kind.NO_SERVER)
-                daemon("conclave-withdraw", () -> withdraw(connection, answer, names, want)).start();
-            else
+                daemon("conclave-withdraw", () -> withdraw(connection, answer, what.undo())).start();
+            else if (!what.lent())
                 keep(connection);
             throw error;
         }
     }
 
     /** A grant that was on its way is given back: it would block its name for as long as its time to live. */
-    private void withdraw(Connection connection, CompletableFuture<Object> answer, Names names, Want want) {
+    private static void withdraw(Connection connection, CompletableFuture<Object> answer, Undo undo) {
         try {
             Object reply = connection.lastWords(answer);
             if (reply != null)
-                giveBack(names, want, names.read(reply).fences());
+                undo.accept(reply);
         } catch (ConclaveException error) {
             return; // that was no grant
         } catch (InterruptedException error) {

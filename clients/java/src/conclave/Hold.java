@@ -2,6 +2,7 @@
 package conclave;
 
 import conclave.ConclaveException.Kind;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -17,14 +18,18 @@ public final class Hold implements AutoCloseable {
     private final Client client;
     private final Names names;
     private final Want want;
-    private final List<Long> fences;
+    private List<Long> fences;
+    private List<Object> kind; // SHARED and so on
     private Connection connection;
+    private Connection side; // upgrade() and downgrade() have the connection for themselves; meanwhile this one renews
     private Thread keeper;
     private State state = State.HELD;
     private String why = "given back";
     private long ends;
     private long renewAt;
     private Future<?> alarm;
+    private final Thread owner = Thread.currentThread(); // that may take it again
+    private int again; // how often it was, and was not given back
 
     Hold(Client client, Connection connection, Names names, Want want, List<Long> fences, long asked, long leftMs) {
         this.client = client;
@@ -32,6 +37,7 @@ public final class Hold implements AutoCloseable {
         this.names = names;
         this.want = want;
         this.fences = fences;
+        this.kind = want.kind(names.leads());
         extend(asked, leftMs);
     }
 
@@ -56,13 +62,13 @@ public final class Hold implements AutoCloseable {
         return names.toString();
     }
 
-    /** Above those of all earlier holders, and below 2^53. */
-    public long fence() {
+    /** Above those of all earlier holders, and below 2^53; upgrade() and downgrade() change it. */
+    public synchronized long fence() {
         return fences.get(0);
     }
 
     /** Of several names, in their order. */
-    public List<Long> fences() {
+    public synchronized List<Long> fences() {
         return fences;
     }
 
@@ -99,6 +105,25 @@ public final class Hold implements AutoCloseable {
     @Override
     public void close() throws ConclaveException {
         synchronized (this) {
+            if (state == State.HELD && again > 0 && isHeld()) {
+                again--;
+                return;
+            }
+        }
+        releaseEntirely();
+    }
+
+    /** True if it is a lock of that name that this thread holds, and nobody shares. */
+    synchronized boolean takeAgain(String name) {
+        boolean mine = owner == Thread.currentThread() && !names.several() && !names.leads() && name.equals(names.toString())
+                && kind.isEmpty() && isHeld();
+        if (mine)
+            again++;
+        return mine;
+    }
+
+    void releaseEntirely() throws ConclaveException {
+        synchronized (this) {
             if (state == State.RELEASED)
                 return;
         }
@@ -122,14 +147,14 @@ public final class Hold implements AutoCloseable {
 
     private void release() throws ConclaveException, InterruptedException {
         Object[] proof = want.ttlMs > 0 ? new Object[] {"SECRET", client.secret} : new Object[0];
-        for (int attempt = 0; attempt <= client.serverCount() && Clock.now() < ends; attempt++) {
+        for (int attempt = 0; attempt < client.attempts() && Clock.now() < ends; attempt++) {
             if (connection.isClosed() && want.ttlMs == 0)
                 return; // it has ended with its connection
             Long released;
             try {
                 if (connection.isClosed())
                     connection = client.connect(client.timeoutMs, ends);
-                released = askAll(client.timeoutMs, names.ending(), proof);
+                released = askAll(connection, client.timeoutMs, names.ending(), proof);
             } catch (ConclaveException error) {
                 client.giveUp();
                 connection.close("no answer");
@@ -145,12 +170,14 @@ public final class Hold implements AutoCloseable {
     }
 
     /** The least of the answers about each of its names; null if one of them is. */
-    private Long askAll(long patienceMs, String verb, Object... more) throws ConclaveException, InterruptedException {
+    private Long askAll(Connection on, long patienceMs, String verb, Object... more)
+            throws ConclaveException, InterruptedException {
         List<CompletableFuture<Object>> answers = new ArrayList<>();
-        for (int i = 0; i < fences.size(); i++) {
-            List<Object> words = new ArrayList<>(List.of(verb, names.list().get(i), fences.get(i)));
+        List<Long> numbers = fences();
+        for (int i = 0; i < numbers.size(); i++) {
+            List<Object> words = new ArrayList<>(List.of(verb, names.list().get(i), numbers.get(i)));
             words.addAll(List.of(more));
-            answers.add(connection.ask(words.toArray()));
+            answers.add(on.ask(words.toArray()));
         }
         Long least = Long.MAX_VALUE;
         long until = Clock.now() + patienceMs;
@@ -159,11 +186,76 @@ public final class Hold implements AutoCloseable {
                 Object told = Connection.await(answer, until - Clock.now());
                 least = least == null || !(told instanceof Long number) ? null : Long.valueOf(Math.min(least, number));
             } catch (TimeoutException late) {
-                connection.close("no answer");
-                throw new ConclaveException(Kind.NO_SERVER, connection.server.text() + ": no answer");
+                on.close("no answer");
+                throw new ConclaveException(Kind.NO_SERVER, on.server.text() + ": no answer");
             }
         }
         return least;
+    }
+
+    // ---- from shared to alone, and back ----
+
+    /**
+     * Waits until all others that share it have left: from then on it is held alone, by a new fence. TIMEOUT: it is shared as
+     * before. REFUSED: another one waits for that already, or it was renewed by another server meanwhile.
+     *
+     * @param wait null: for as long as it takes
+     */
+    public void upgrade(Duration wait) throws ConclaveException, InterruptedException {
+        exchange("UPGRADE", Client.until(wait), List.of("SHARED"), List.of());
+    }
+
+    /** Shares it from now on, by a new fence, without a moment in which nobody holds it. */
+    public void downgrade() throws ConclaveException, InterruptedException {
+        exchange("DOWNGRADE", Clock.NEVER, List.of(), List.of("SHARED"));
+    }
+
+    private void exchange(String verb, long until, List<Object> before, List<Object> after)
+            throws ConclaveException, InterruptedException {
+        check();
+        Connection on, second = client.connect(client.timeoutMs, until);
+        synchronized (this) {
+            if (!kind.equals(before) || names.several() || names.leads() || want.ttlMs == 0 || again > 0 || side != null) {
+                client.keep(second);
+                throw new ConclaveException(Kind.INVALID,
+                        names + ": " + verb + " expects a lock of the other kind, with a time to live, taken once");
+            }
+            side = second;
+            on = connection;
+        }
+        Object reply = null;
+        try {
+            List<Object> words = List.of(verb, name(), fence());
+            reply = client.await(on, until, new Client.Waiting(words, List.of(), push -> {}, late -> {}, true));
+        } finally {
+            synchronized (this) {
+                client.keep(side);
+                side = null;
+                if (reply instanceof Long fence) {
+                    fences = List.of(fence);
+                    kind = after;
+                }
+                renewAt = 0; // how long it lasts now is not told
+                notifyAll();
+            }
+        }
+        if (reply == null)
+            throw new ConclaveException(Kind.TIMEOUT, names + ": others still share it");
+    }
+
+    /** By a connection that works. False: there is one. */
+    private boolean replace(Connection fresh) {
+        synchronized (this) {
+            if (side != null) {
+                side = fresh;
+                return true;
+            }
+            if (!connection.isClosed())
+                return false;
+            connection = fresh;
+        }
+        listen(fresh);
+        return true;
     }
 
     // ---- its end ----
@@ -204,7 +296,7 @@ public final class Hold implements AutoCloseable {
 
     private void pushed(List<Object> push) {
         int which = push.size() < 3 ? -1 : names.list().indexOf(push.get(1));
-        if (which < 0 || !fences.get(which).equals(push.get(2)))
+        if (which < 0 || !fences().get(which).equals(push.get(2)))
             return;
         if ("lost".equals(push.get(0)))
             lose(push.size() > 3 ? String.valueOf(push.get(3)) : "the server says so");
@@ -242,7 +334,7 @@ public final class Hold implements AutoCloseable {
                 if (!renew())
                     pause();
             if (isLost() && want.ttlMs > 0 && !connection.isClosed()) // it may not be over there, and the next one waits for it
-                askAll(client.timeoutMs, names.ending(), "SECRET", client.secret);
+                askAll(connection, client.timeoutMs, names.ending(), "SECRET", client.secret);
         } catch (ConclaveException error) {
             connection.close("lost");
         } catch (InterruptedException error) {
@@ -272,33 +364,44 @@ public final class Hold implements AutoCloseable {
             wait(Client.PAUSE_MS);
     }
 
+    private synchronized Connection renewing() {
+        return side != null ? side : connection;
+    }
+
     /** True if a server answered. */
     private boolean renew() throws InterruptedException {
         List<Object> words = new ArrayList<>();
         long patienceMs = client.timeoutMs;
         if (want.ttlMs > 0) {
             words.addAll(List.of("SECRET", client.secret, "TTL", want.ttlMs));
-            words.addAll(want.kind(names.leads()));
+            words.addAll(kind);
             patienceMs = Math.min(patienceMs, Math.max(50, want.ttlMs / 8));
         }
         Long left;
         long asked;
+        List<Long> before = fences();
+        Connection on = renewing();
         try {
-            if (connection.isClosed()) {
-                connection = client.connect(patienceMs, ends);
-                listen(connection);
+            if (on.isClosed()) {
+                on = client.connect(patienceMs, ends);
+                if (!replace(on)) {
+                    client.keep(on);
+                    return true;
+                }
             }
             asked = Clock.now();
-            left = askAll(patienceMs, "RENEW", words.toArray());
+            left = askAll(on, patienceMs, "RENEW", words.toArray());
         } catch (ConclaveException error) { // the server may recover until it is asked again, or another one may answer
             if (want.ttlMs > 0) {
                 client.giveUp();
-                connection.close("no answer");
+                on.close("no answer");
             }
             return error.kind() == Kind.INVALID && client.isClosed();
         }
         if (left != null)
             extend(asked, left);
+        else if (renewing() != connection || fences() != before)
+            return false; // that was the fence before
         else
             lose("the servers have given it to nobody, or to somebody else");
         return true;

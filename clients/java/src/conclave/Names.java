@@ -17,6 +17,11 @@ record Names(List<String> list, boolean several, boolean leads) {
         return several ? new Granted(numbers, 0) : new Granted(numbers.subList(0, 1), numbers.get(1));
     }
 
+    /** What comes last in the command. */
+    List<String> last() {
+        return several ? list : List.of("DEADLINE");
+    }
+
     String ending() {
         return leads ? "RESIGN" : "UNLOCK";
     }

@@ -1,37 +1,35 @@
 // SPDX-License-Identifier: MIT
 package conclave;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
-/** Tells leaders as they change. If the server is lost or hangs, it goes on with another one. */
+/** Tells what changes: leaders, holders, members. If the server is lost or hangs, it goes on with another one. */
 public final class Observation implements AutoCloseable {
     private static final long LOOK_AGAIN_MS = 2000; // it asks so often: a server that hangs pushes nothing
     private static final Object GONE = new Object();
 
+    /**
+     * The name, the command that begins it, the one that looks again, the word of the pushes, how both are read, and who is
+     * told.
+     */
+    record Topic<T>(String name, List<Object> first, List<Object> again, String push, Function<Object, T> read,
+            Function<List<?>, T> ofPush, Consumer<T> observer) {}
+
     private final Client client;
-    private final String name;
-    private final Consumer<Leader> observer;
-    private final String first, again, push;
     private final Thread thread;
     private volatile boolean closed;
-    private Leader last;
+    private Object last;
     private boolean begun;
 
-    /** The command that begins it, the one that looks again, and the word of the pushes. */
-    Observation(Client client, String name, Consumer<Leader> observer, String first, String again, String push) {
-        this.first = first;
-        this.again = again;
-        this.push = push;
+    Observation(Client client, Topic<?> topic) {
         this.client = client;
-        this.name = name;
-        this.observer = observer;
-        thread = Client.daemon("conclave-observation", this::run);
+        thread = Client.daemon("conclave-observation", () -> run(topic));
         thread.start();
     }
 
@@ -41,11 +39,11 @@ public final class Observation implements AutoCloseable {
         thread.interrupt();
     }
 
-    private void run() {
+    private <T> void run(Topic<T> topic) {
         try {
             while (!closed && !client.isClosed()) {
                 try {
-                    watch(client.connect(client.timeoutMs, Clock.NEVER));
+                    watch(topic, client.connect(client.timeoutMs, Clock.NEVER));
                 } catch (ConclaveException error) {
                     client.giveUp();
                 }
@@ -57,39 +55,31 @@ public final class Observation implements AutoCloseable {
     }
 
     /** Returns when the connection has ended. */
-    private void watch(Connection connection) throws ConclaveException, InterruptedException {
+    private <T> void watch(Topic<T> topic, Connection connection) throws ConclaveException, InterruptedException {
         BlockingQueue<Object> news = new LinkedBlockingQueue<>();
         connection.listen(news::add, why -> news.add(GONE));
         try {
-            see(Leader.read(connection.askWithin(client.timeoutMs, first, name)));
+            see(topic, topic.read().apply(connection.askWithin(client.timeoutMs, topic.first().toArray())));
             while (!client.isClosed()) {
                 Object told = news.poll(LOOK_AGAIN_MS, TimeUnit.MILLISECONDS);
                 if (told == GONE)
                     return;
                 if (told == null)
-                    see(Leader.read(connection.askWithin(client.timeoutMs, again, name)));
-                else if (told instanceof List<?> items && items.size() > 3 && push.equals(items.get(0)) && name.equals(items.get(1)))
-                    see(ofPush(items));
+                    see(topic, topic.read().apply(connection.askWithin(client.timeoutMs, topic.again().toArray())));
+                else if (told instanceof List<?> items && items.size() > 2 && topic.push().equals(items.get(0))
+                        && topic.name().equals(items.get(1)))
+                    see(topic, topic.ofPush().apply(items.subList(2, items.size())));
             }
         } finally {
             connection.close("closed");
         }
     }
 
-    private static Leader ofPush(List<?> push) {
-        List<Object> items = new ArrayList<>();
-        items.add(push.get(2));
-        items.add(push.get(3));
-        items.add(null);
-        items.addAll(push.subList(4, push.size()));
-        return Leader.read(items);
-    }
-
-    private void see(Leader leader) {
-        if (begun && Objects.equals(leader, last))
+    private <T> void see(Topic<T> topic, T told) {
+        if (begun && Objects.equals(told, last))
             return;
         begun = true;
-        last = leader;
-        observer.accept(leader);
+        last = told;
+        topic.observer().accept(told);
     }
 }

@@ -17,6 +17,7 @@ public final class Want {
     long ttlMs = 10_000;
     boolean shared;
     int permits;
+    boolean reentrant;
     int priority;
     String value;
     Consumer<Hold> onLost = hold -> {};
@@ -44,6 +45,12 @@ public final class Want {
     /** One of up to so many that hold it together. */
     public Want permits(int count) {
         permits = count;
+        return this;
+    }
+
+    /** A thread that holds it already gets the same hold again, and closes it as often. */
+    public Want reentrant() {
+        reentrant = true;
         return this;
     }
 
@@ -99,23 +106,25 @@ public final class Want {
         return words;
     }
 
-    List<Object> asking(Names names, String secret, long leftMs) {
+    /** While it waits. */
+    void pushed(List<Object> push) {
+        if (push.size() > 2 && "position".equals(push.get(0)) && push.get(2) instanceof Long place)
+            onPosition.accept(place);
+    }
+
+    List<Object> asking(Names names, String secret) {
         boolean leads = names.leads();
         List<Object> words = new ArrayList<>();
         if (names.several())
             words.add("LOCKALL");
         else
-            words.addAll(List.of(leads ? "CAMPAIGN" : "LOCK", names.list().get(0), "DEADLINE"));
+            words.addAll(List.of(leads ? "CAMPAIGN" : "LOCK", names.list().get(0)));
         if (leads && priority > 0)
             words.addAll(List.of("PRIORITY", priority));
         List<Object> kind = kind(leads);
         words.addAll(leads ? kind.subList(1, kind.size()) : kind); // CAMPAIGN says already that it is for a leader
         if (ttlMs > 0)
             words.addAll(List.of("TTL", ttlMs, "SECRET", secret));
-        if (leftMs >= 0)
-            words.addAll(List.of("WAIT", leftMs));
-        if (names.several())
-            words.addAll(names.list());
         return words;
     }
 }
