@@ -4,7 +4,7 @@
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: build asan packages test-packages site run test test-quick bench bench-live bench-explore firefox verify variants stories torment torment-guards fuzz scarcity format lint install clean help explore-walks
+.PHONY: build asan packages test-packages notice-mpi site run test test-quick bench bench-live bench-explore firefox verify variants stories torment torment-guards fuzz scarcity format lint install clean help explore-walks
 
 BUILD := build
 ASAN := build-asan
@@ -51,7 +51,13 @@ run: packages $(BUILD)/build.ninja ## five processes elect, fail over and take t
 	@$(call compile,$(BUILD),conclave)
 	@$(BUILD)/conclave demo
 
-test: test-packages build asan ## all tests, and the quick ones again under the sanitizers
+# A build that was set up before test-packages had installed MPI does not know of it.
+notice-mpi:
+	@for build in $(BUILD) $(ASAN); do \
+	  [ ! -e $$build/build.ninja ] || [ -e $$build/conclave-openmpi.so ] || ! pkg-config --exists ompi-c || \
+	    $(call quietly,$$build,meson setup --reconfigure $$build); done
+
+test: test-packages notice-mpi build asan ## all tests, and the quick ones again under the sanitizers
 	@scripts/run-tests $(BUILD) $(ASAN):quick
 
 test-quick: build ## the quick tests of the ordinary build

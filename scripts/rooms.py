@@ -33,6 +33,7 @@ ROOMS = {
     "live": ("sockets, peers, the algorithms hosted; alone knows libuv", 4, 5, "run"),
     "plugin": ("algorithms from shared objects", 6, 6, "both"),
     "client": ("the library for C programs", 7, 7, "run"),
+    "ranks": ("the processes of one job, on many machines; alone knows MPI", 0, 0, "study"),
     "property": ("what must hold, in a simulated, checked or live run", 1, 2, "study"),
     "guard": ("handlers of plugins, and what they do wrong", 3, 3, "study"),
     "group": ("views, leases; alone knows libraft", 4, 4, "run"),

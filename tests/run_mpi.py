@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """mpirun conclave run: the ranks are the places where processes run; one report, printed once. Exit code 77, which Meson
-calls skipped, if there is no mpirun."""
+calls skipped, if there is no MPI."""
 
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
 import time
 
 SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(SOURCE / "tests"))
+from support import mpi  # noqa: E402  pylint: disable=wrong-import-position
+
 CONCLAVE = os.environ.get("CONCLAVE", str(SOURCE / "build" / "conclave"))
 PATIENCE = float(os.environ.get("CONCLAVE_TEST_PATIENCE", "60"))
-MPIRUN = os.environ.get("MPIRUN", "mpirun")
 SKIPPED = 77
 MARK = f"run-mpi-{os.getpid()}"
-ENVIRONMENT = {**os.environ, "CONCLAVE_TEST_MARK": MARK, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+ENVIRONMENT = {**os.environ, **mpi.ENVIRONMENT, "CONCLAVE_TEST_MARK": MARK}
 
 failures = []
 
@@ -53,7 +53,7 @@ def wait_until(what, truth):
 
 
 def start(ranks, *words):
-    return subprocess.Popen([MPIRUN, "-n", str(ranks), CONCLAVE, "run", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    return subprocess.Popen([mpi.MPIRUN, "-n", str(ranks), CONCLAVE, "run", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env=ENVIRONMENT, stdin=subprocess.DEVNULL)
 
 
@@ -64,8 +64,9 @@ def run(ranks, *words):
 
 
 def main():
-    if not shutil.which(MPIRUN):
-        print(f"skipped: no {MPIRUN}")
+    missing = mpi.missing(CONCLAVE)
+    if missing:
+        print(f"skipped: {missing}")
         return SKIPPED
     code, out, err = run(3, "chang-roberts", "-n", "7", "--json")
     told = json.loads(out) if code == 0 else {}

@@ -24,7 +24,8 @@ ROOMS = {
     "guard": {"core"},
     "property": {"core"},
     "sim": {"core", "guard", "property"},
-    "run": {"core", "guard", "property", "secure"},
+    "ranks": {"core"},
+    "run": {"core", "guard", "property", "ranks", "secure"},
     "show": {"core", "property"},
     "check": {"core", "guard", "property"},
     "explore": {"algorithm", "core", "guard", "property", "show", "check"},
@@ -35,7 +36,7 @@ ROOMS = {
     "resp": {"core"},
     "service": {"core", "group", "live", "secure", "resp"},
     "client": {"core", "resp", "secure"},
-    "cli": {"algorithm", "core", "guard", "property", "sim", "run", "show", "check", "explore", "group", "live", "plugin", "service", "client", "secure", "resp"},
+    "cli": {"algorithm", "core", "guard", "property", "ranks", "sim", "run", "show", "check", "explore", "group", "live", "plugin", "service", "client", "secure", "resp"},
 }
 
 # Rooms within rooms, the lowest first: a file may include what stands in its own and in those before. "" is the room itself.
@@ -44,6 +45,7 @@ INNER_ROOMS = {
     "core": ["", "graph", "link", "scenario", "formula"],
     "group": ["", "raft", "disk_paxos"],
     "live": ["process", "settings", "net", "host", ""],
+    "ranks": ["", "mpi"],
     "service": ["", "http"],
     "show": ["", "text", "svg"],
     "cli": ["", "study", "hold", "cluster", "doctor"],
@@ -54,6 +56,7 @@ LIBRARIES = [
     (re.compile(r"uv(/.*)?\.h$"), {"live"}),
     (re.compile(r"raft(/.*)?\.h$"), {"group"}),
     (re.compile(r"openssl/"), {"secure"}),
+    (re.compile(r"mpi\.h$"), {"ranks"}),
 ]
 
 COLUMNS = 120

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/study/job.h"
 #include "core/parse.h"
 
 /* ---- the experiment's side ---- */
@@ -65,7 +66,7 @@ static int use_ranks(struct run_places *places, const struct run_request *reques
 {
     options->command = &places->command;
     options->places = places->ranks.places;
-    options->place_count = places->ranks.size;
+    options->place_count = places->ranks.launch.size;
     return gather_files(places, request, complaint);
 }
 
@@ -93,7 +94,7 @@ int run_places_start(struct run_places *places, const struct run_request *reques
 void run_places_end(struct run_places *places)
 {
     cv_hosts_end(&places->hosts);
-    cv_ranks_leave(&places->ranks);
+    cv_rank_places_leave(&places->ranks);
     free(places->plugins[0]);
     free(places->plugins[1]);
 }
@@ -176,14 +177,14 @@ int run_place_serve(int in, int out)
 bool run_ranks_serve(struct run_places *places, int *code)
 {
     struct cv_complaint complaint = {{0}};
-    if (!cv_ranks_find(&places->ranks))
+    if (!cv_rank_places_find(&places->ranks))
         return false;
-    const int error = cv_ranks_join(&places->ranks, &complaint);
+    const int error = cv_rank_places_join(&places->ranks, &complaint);
     if (!error && places->ranks.connection < 0)
         return false;
     *code =
-        error ? command_fail(error, &complaint) : run_place_serve(places->ranks.connection, places->ranks.connection);
+        error ? job_not_met(error, &complaint) : run_place_serve(places->ranks.connection, places->ranks.connection);
     if (error)
-        cv_ranks_leave(&places->ranks);
+        cv_rank_places_leave(&places->ranks);
     return true;
 }

@@ -6,11 +6,11 @@
 #include "cli/study/run_options.h"
 #include "run/hosts.h"
 #include "run/place.h"
-#include "run/ranks.h"
+#include "run/rank_places.h"
 
 /* The machines of a run, and the command line that they get. */
 struct run_places {
-    struct cv_ranks ranks; /* under mpirun */
+    struct cv_rank_places ranks; /* under mpirun */
     struct cv_hosts hosts;
     struct cv_place_command command;
     struct cv_place_file files[CV_MOST_PLAN_FILES + 2];

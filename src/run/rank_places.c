@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "run/ranks.h"
+#include "run/rank_places.h"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -18,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/parse.h"
+#include "ranks/ranks.h"
 #include "secure/key.h"
 
 #define MOST_RANKS 256u
@@ -41,54 +40,31 @@ struct rank_greeting {
     unsigned char proof[CV_KEY_BYTES];
 };
 
-static bool read_number(const char *name, uint32_t *number)
+bool cv_rank_places_find(struct cv_rank_places *ranks)
 {
-    const char *text = getenv(name);
-    uint64_t value;
-    if (!text || !cv_parse_number(cv_text(text), UINT32_MAX, &value))
-        return false;
-    *number = (uint32_t)value;
-    return true;
-}
-
-bool cv_ranks_find(struct cv_ranks *ranks)
-{
-    *ranks = (struct cv_ranks){.connection = -1};
-    const bool found =
-        (read_number("OMPI_COMM_WORLD_RANK", &ranks->rank) && read_number("OMPI_COMM_WORLD_SIZE", &ranks->size)) ||
-        (read_number("PMI_RANK", &ranks->rank) && read_number("PMI_SIZE", &ranks->size));
-    return found && ranks->size > 1 && ranks->rank < ranks->size;
+    *ranks = (struct cv_rank_places){.connection = -1};
+    return cv_launch_find(&ranks->launch);
 }
 
 /* ---- MPI ---- */
 
-/* Open MPI's handles are addresses, those of MPICH and its relatives are numbers. */
-static bool broadcast(void *library, struct rendezvous *it)
-{
-    int (*init)(int *, char ***) = (int (*)(int *, char ***))(uintptr_t)dlsym(library, "MPI_Init");
-    int (*finalize)(void) = (int (*)(void))(uintptr_t)dlsym(library, "MPI_Finalize");
-    void *function = dlsym(library, "MPI_Bcast");
-    void *world = dlsym(library, "ompi_mpi_comm_world"), *byte = dlsym(library, "ompi_mpi_byte");
-    if (!init || !finalize || !function || init(NULL, NULL))
-        return false;
-    const int bytes = (int)sizeof *it;
-    const int failed =
-        world && byte
-            ? ((int (*)(void *, int, void *, int, void *))(uintptr_t)function)(it, bytes, byte, 0, world)
-            : ((int (*)(void *, int, int, int, int))(uintptr_t)function)(it, bytes, 0x4c00010d, 0, 0x44000000);
-    return finalize() == 0 && !failed;
-}
+/* What the child that speaks MPI tells its parent. */
+struct exchanged {
+    int error;
+    struct cv_complaint complaint;
+    struct rendezvous rendezvous;
+};
 
-static void *load_mpi(void)
+static _Noreturn void exchange_in_child(const struct rendezvous *it, int result)
 {
-    static const char *const open_mpi[] = {"libmpi.so.40", "libmpi.so.20", "libmpi.so", NULL};
-    static const char *const mpich[] = {"libmpich.so.12", "libmpi.so.12", "libmpich.so", NULL};
-    for (const char *const *name = getenv("OMPI_COMM_WORLD_RANK") ? open_mpi : mpich; *name; name++) {
-        void *library = dlopen(*name, RTLD_NOW | RTLD_GLOBAL);
-        if (library)
-            return library;
-    }
-    return NULL;
+    struct exchanged told = {.rendezvous = *it};
+    struct cv_ranks *ranks;
+    told.error = cv_ranks_join(&ranks, &told.complaint);
+    if (!told.error)
+        cv_ranks_broadcast(ranks, 0, &told.rendezvous, sizeof told.rendezvous);
+    if (!told.error)
+        cv_ranks_leave(ranks);
+    _exit(write(result, &told, sizeof told) == (ssize_t)sizeof told ? 0 : 1);
 }
 
 /* In a child, so that neither the library's memory nor its threads stay. */
@@ -98,27 +74,21 @@ static int exchange(struct rendezvous *it, struct cv_complaint *complaint)
     if (pipe(result))
         return cv_complain(complaint, "pipe: %s", strerror(errno));
     const pid_t child = fork();
-    if (child == 0) {
-        void *library = load_mpi();
-        const bool well = library && broadcast(library, it);
-        if (well && write(result[1], it, sizeof *it) < 0)
-            _exit(3);
-        _exit(well ? 0 : library ? 2 : 1);
-    }
+    if (child == 0)
+        exchange_in_child(it, result[1]);
     close(result[1]);
-    struct rendezvous got;
-    const bool whole = child > 0 && read(result[0], &got, sizeof got) == (ssize_t)sizeof got;
-    int status = 0;
+    struct exchanged told;
+    const bool whole = child > 0 && read(result[0], &told, sizeof told) == (ssize_t)sizeof told;
     close(result[0]);
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
         ;
-    if (whole) {
-        *it = got;
-        return 0;
-    }
-    return cv_complain(complaint, WIFEXITED(status) && WEXITSTATUS(status) == 1
-                                      ? "mpirun: there is no MPI library; expected libmpi.so.40 or libmpich.so.12"
-                                      : "mpirun: MPI does not connect the ranks");
+    if (!whole)
+        return cv_complain(complaint, "mpirun: MPI does not connect the ranks");
+    if (told.error)
+        *complaint = told.complaint;
+    else
+        *it = told.rendezvous;
+    return told.error;
 }
 
 /* ---- meeting ---- */
@@ -184,11 +154,11 @@ static int connect_within(const struct sockaddr_in *address, int ms)
 }
 
 /* The first rank answers a good greeting with one byte; anybody else may listen at such an address, too. */
-static int meet_first(const struct cv_ranks *ranks, const struct rendezvous *it, struct cv_complaint *complaint)
+static int meet_first(const struct cv_rank_places *ranks, const struct rendezvous *it, struct cv_complaint *complaint)
 {
     struct rank_greeting greeting;
-    if (!make_proof(it, ranks->rank, &greeting))
-        return cv_complain(complaint, "rank %u: OpenSSL is missing", ranks->rank);
+    if (!make_proof(it, ranks->launch.rank, &greeting))
+        return cv_complain(complaint, "rank %u: OpenSSL is missing", ranks->launch.rank);
     for (uint32_t i = 0; i < it->address_count && i < MOST_ADDRESSES; i++) {
         const struct sockaddr_in address = {
             .sin_family = AF_INET, .sin_port = it->port, .sin_addr.s_addr = it->addresses[i]};
@@ -202,7 +172,7 @@ static int meet_first(const struct cv_ranks *ranks, const struct rendezvous *it,
             return made;
         close(made);
     }
-    return cv_complain(complaint, "rank %u: cannot reach rank 0 at any of its addresses", ranks->rank);
+    return cv_complain(complaint, "rank %u: cannot reach rank 0 at any of its addresses", ranks->launch.rank);
 }
 
 static char *address_text(const struct sockaddr_in *address)
@@ -212,7 +182,7 @@ static char *address_text(const struct sockaddr_in *address)
 }
 
 /* Takes one connection; false: a stranger's. */
-static bool take_rank(struct cv_ranks *ranks, const struct rendezvous *it, int made)
+static bool take_rank(struct cv_rank_places *ranks, const struct rendezvous *it, int made)
 {
     struct rank_greeting greeting, expected;
     struct sockaddr_in there, here;
@@ -221,7 +191,7 @@ static bool take_rank(struct cv_ranks *ranks, const struct rendezvous *it, int m
     const int yes = 1;
     if (poll(&ready, 1, CONNECT_MS) != 1 ||
         recv(made, &greeting, sizeof greeting, MSG_WAITALL | MSG_DONTWAIT) != (ssize_t)sizeof greeting ||
-        !greeting.rank || greeting.rank >= ranks->size || ranks->places[greeting.rank].file >= 0 ||
+        !greeting.rank || greeting.rank >= ranks->launch.size || ranks->places[greeting.rank].file >= 0 ||
         !make_proof(it, greeting.rank, &expected) || !cv_key_same(greeting.proof, expected.proof) ||
         getpeername(made, (struct sockaddr *)&there, &there_length) ||
         getsockname(made, (struct sockaddr *)&here, &here_length) || send(made, "!", 1, MSG_NOSIGNAL) != 1)
@@ -234,13 +204,13 @@ static bool take_rank(struct cv_ranks *ranks, const struct rendezvous *it, int m
     return true;
 }
 
-static int meet_others(struct cv_ranks *ranks, const struct rendezvous *it, int listener,
+static int meet_others(struct cv_rank_places *ranks, const struct rendezvous *it, int listener,
                        struct cv_complaint *complaint)
 {
-    for (uint32_t met = 1; met < ranks->size;) {
+    for (uint32_t met = 1; met < ranks->launch.size;) {
         struct pollfd ready = {.fd = listener, .events = POLLIN};
         if (poll(&ready, 1, PATIENCE_MS) != 1)
-            return cv_complain(complaint, "mpirun: only %u of %u ranks have come", met, ranks->size);
+            return cv_complain(complaint, "mpirun: only %u of %u ranks have come", met, ranks->launch.size);
         const int made = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
         if (made < 0)
             continue;
@@ -261,14 +231,14 @@ static void ignore_signals(void)
 }
 
 /* The first rank's own place is a process of its own. In it, this returns 0 with a connection. */
-static int start_own(struct cv_ranks *ranks, struct cv_complaint *complaint)
+static int start_own(struct cv_rank_places *ranks, struct cv_complaint *complaint)
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
         return cv_complain(complaint, "socketpair: %s", strerror(errno));
     ranks->own = fork();
     if (ranks->own == 0) {
-        for (uint32_t i = 1; i < ranks->size; i++)
+        for (uint32_t i = 1; i < ranks->launch.size; i++)
             close(ranks->places[i].file);
         close(pair[0]);
         ignore_signals();
@@ -280,12 +250,12 @@ static int start_own(struct cv_ranks *ranks, struct cv_complaint *complaint)
     return ranks->own > 0 ? 0 : cv_complain(complaint, "fork: %s", strerror(errno));
 }
 
-static int make_places(struct cv_ranks *ranks)
+static int make_places(struct cv_rank_places *ranks)
 {
-    ranks->places = calloc(ranks->size, sizeof *ranks->places);
+    ranks->places = calloc(ranks->launch.size, sizeof *ranks->places);
     if (!ranks->places)
         return CV_ENOMEM;
-    for (uint32_t i = 0; i < ranks->size; i++) {
+    for (uint32_t i = 0; i < ranks->launch.size; i++) {
         char *name = NULL;
         if (asprintf(&name, "rank %u", i) < 0)
             return CV_ENOMEM;
@@ -295,23 +265,23 @@ static int make_places(struct cv_ranks *ranks)
 }
 
 /* What mpirun ends is ended here: the first rank with a report, the others when it closes the connection. */
-static void share_fate(const struct cv_ranks *ranks)
+static void share_fate(const struct cv_rank_places *ranks)
 {
-    if (ranks->rank == 0) {
+    if (ranks->launch.rank == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         return;
     }
     ignore_signals();
 }
 
-int cv_ranks_join(struct cv_ranks *ranks, struct cv_complaint *complaint)
+int cv_rank_places_join(struct cv_rank_places *ranks, struct cv_complaint *complaint)
 {
     struct rendezvous it = {.port = 0};
     int listener = -1, error = 0;
-    if (ranks->size > MOST_RANKS)
-        return cv_complain(complaint, "mpirun -n %u: expected at most %u ranks", ranks->size, MOST_RANKS);
+    if (ranks->launch.size > MOST_RANKS)
+        return cv_complain(complaint, "mpirun -n %u: expected at most %u ranks", ranks->launch.size, MOST_RANKS);
     share_fate(ranks);
-    if (ranks->rank == 0) {
+    if (ranks->launch.rank == 0) {
         error = make_places(ranks);
         if (!error && cv_key_make(&it.secret, "ranks"))
             error = cv_complain(complaint, "getrandom: %s", strerror(errno));
@@ -321,13 +291,13 @@ int cv_ranks_join(struct cv_ranks *ranks, struct cv_complaint *complaint)
     }
     if (!error)
         error = exchange(&it, complaint);
-    if (!error && ranks->rank == 0)
+    if (!error && ranks->launch.rank == 0)
         error = meet_others(ranks, &it, listener, complaint);
     if (listener >= 0)
         close(listener);
-    if (!error && ranks->rank == 0)
+    if (!error && ranks->launch.rank == 0)
         error = start_own(ranks, complaint);
-    if (!error && ranks->rank) {
+    if (!error && ranks->launch.rank) {
         ranks->connection = meet_first(ranks, &it, complaint);
         error = ranks->connection < 0 ? CV_EINPUT : 0;
     }
@@ -335,9 +305,9 @@ int cv_ranks_join(struct cv_ranks *ranks, struct cv_complaint *complaint)
     return error;
 }
 
-void cv_ranks_leave(struct cv_ranks *ranks)
+void cv_rank_places_leave(struct cv_rank_places *ranks)
 {
-    for (uint32_t i = 0; ranks->places && i < ranks->size; i++) {
+    for (uint32_t i = 0; ranks->places && i < ranks->launch.size; i++) {
         if (ranks->places[i].file >= 0)
             close(ranks->places[i].file);
         free((void *)(uintptr_t)ranks->places[i].name);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "ranks/launch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/parse.h"
+
+/* What launchers tell; the first that is there counts. PMIx names no size: Slurm, which starts ranks by it, does. */
+static const struct {
+    enum cv_launcher launcher;
+    const char *rank, *size;
+} variables[] = {
+    {CV_LAUNCHED_BY_OPENMPI, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {CV_LAUNCHED_BY_MPICH, "PMI_RANK", "PMI_SIZE"},
+    {CV_LAUNCHED_BY_OPENMPI, "PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
+};
+
+static bool read_number(const char *name, uint32_t *number)
+{
+    const char *text = getenv(name);
+    uint64_t value;
+    if (!text || !cv_parse_number(cv_text(text), UINT32_MAX, &value))
+        return false;
+    *number = (uint32_t)value;
+    return true;
+}
+
+bool cv_launch_find(struct cv_launch *launch)
+{
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        *launch = (struct cv_launch){.launcher = variables[i].launcher};
+        if (read_number(variables[i].rank, &launch->rank) && read_number(variables[i].size, &launch->size) &&
+            launch->rank < launch->size)
+            return launch->size > 1;
+    }
+    *launch = (struct cv_launch){.launcher = CV_LAUNCHED_ALONE, .size = 1};
+    return false;
+}
+
+static bool read_parent(pid_t process, pid_t *parent, char name[static 32])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    FILE *file = fopen(path, "re");
+    int above = 0;
+    const bool read = file && fscanf(file, "%*d (%31[^)]) %*c %d", name, &above) == 2;
+    if (file)
+        fclose(file);
+    *parent = above;
+    return read;
+}
+
+/* The launcher reads what its ranks write, and writes it elsewhere. MPICH's has a process between. */
+bool cv_launch_shows(void)
+{
+    struct cv_launch launch;
+    char name[32] = "", path[64], target[32] = "";
+    cv_launch_find(&launch);
+    if (launch.launcher == CV_LAUNCHED_ALONE)
+        return isatty(STDERR_FILENO);
+    pid_t launcher = getppid(), above;
+    if (read_parent(launcher, &above, name) && strcmp(name, "hydra_pmi_proxy") == 0)
+        launcher = above;
+    snprintf(path, sizeof path, "/proc/%d/fd/2", (int)launcher);
+    return readlink(path, target, sizeof target - 1) > 0 &&
+           (strncmp(target, "/dev/pts/", 9) == 0 || strncmp(target, "/dev/tty", 8) == 0);
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The ranks' own test, for mpirun -n K or alone: blocks of all sizes from every rank to every rank, reductions and
+ * broadcasts. The first rank prints "K ranks: ok". Whatever goes wrong is an assertion, and ends the job.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranks/ranks.h"
+
+static const size_t sizes[] = {0, 1, 8, 1000, 4096, 70000, 3000000, 5};
+#define SIZES (sizeof sizes / sizeof *sizes)
+
+static unsigned char pattern(uint32_t from, uint32_t to, size_t number, size_t place)
+{
+    return (unsigned char)(from * 7 + to * 13 + number * 31 + place * 3 + place / 251);
+}
+
+static void send_all(struct cv_ranks *ranks, uint32_t to)
+{
+    for (size_t i = 0; i < SIZES; i++) {
+        struct cv_block *block = cv_block_new(ranks, sizes[i]);
+        assert(block && block->room >= sizes[i]);
+        for (size_t place = 0; place < sizes[i]; place++)
+            block->bytes[place] = pattern(cv_ranks_own(ranks), to, i, place);
+        block->size = sizes[i];
+        assert(cv_ranks_send(ranks, to, (uint32_t)i * 100, block) == 0);
+    }
+}
+
+static void check(const struct cv_block *block, uint32_t own, size_t *next)
+{
+    const size_t number = next[block->peer]++;
+    assert(number < SIZES && block->size == sizes[number] && block->tag == number * 100);
+    for (size_t place = 0; place < block->size; place++)
+        assert(block->bytes[place] == pattern(block->peer, own, number, place));
+}
+
+static void exchange(struct cv_ranks *ranks)
+{
+    const uint32_t own = cv_ranks_own(ranks), count = cv_ranks_count(ranks);
+    size_t *next = calloc(count, sizeof *next), left = count * SIZES;
+    assert(next);
+    for (uint32_t i = 0; i < count; i++)
+        send_all(ranks, (own + i) % count);
+    while (left) {
+        struct cv_block *block;
+        assert(cv_ranks_receive(ranks, &block) == 0);
+        if (!block) {
+            cv_ranks_rest(ranks);
+            continue;
+        }
+        check(block, own, next);
+        cv_block_free(ranks, block);
+        left--;
+    }
+    free(next);
+}
+
+static void combine(struct cv_ranks *ranks)
+{
+    const uint64_t own = cv_ranks_own(ranks), count = cv_ranks_count(ranks), large = UINT64_C(1) << 62;
+    uint64_t sums[2] = {own + 1, large / 4 + own}, least = large + own, most = large - own;
+    cv_ranks_reduce(ranks, CV_REDUCE_SUM, sums, 2);
+    assert(sums[0] == count * (count + 1) / 2 && sums[1] == count * (large / 4) + count * (count - 1) / 2);
+    cv_ranks_reduce(ranks, CV_REDUCE_LEAST, &least, 1);
+    cv_ranks_reduce_begin(ranks, CV_REDUCE_MOST, &most, 1);
+    while (!cv_ranks_reduced(ranks))
+        cv_ranks_rest(ranks);
+    assert(least == large && most == large);
+    for (uint32_t from = 0; from < count; from++) {
+        char text[40] = "";
+        if (own == from)
+            snprintf(text, sizeof text, "these are the words of rank %u", from);
+        cv_ranks_broadcast(ranks, from, text, sizeof text);
+        assert((uint32_t)atoi(strrchr(text, ' ')) == from);
+    }
+}
+
+int main(void)
+{
+    struct cv_complaint complaint = {{0}};
+    struct cv_ranks *ranks;
+    if (cv_ranks_join(&ranks, &complaint)) {
+        fprintf(stderr, "%s\n", complaint.text);
+        return 2;
+    }
+    for (int round = 0; round < 3; round++) {
+        exchange(ranks);
+        combine(ranks);
+    }
+    if (cv_ranks_own(ranks) == 0)
+        printf("%u ranks: ok\n", cv_ranks_count(ranks));
+    cv_ranks_leave(ranks);
+    return 0;
+}
