@@ -23,7 +23,7 @@ LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 FENCE = re.compile(r"^\s*(```|~~~)")
 ALGORITHMS = ["elections", "mutex", "synchronizers"]
 GUIDE = ["start", "read-an-algorithm", "write-your-own"]
-GROUPS = [("To study", ["simulator", "run", "every-way", "properties", "check", "verified", "compare", "scenarios", "texts", "synchronizers"]),
+GROUPS = [("To study", ["simulator", "run", "scale", "every-way", "properties", "check", "verified", "compare", "scenarios", "texts", "synchronizers"]),
           ("To run", ["live", "lock", "guards", "redis", "clients", "membership", "operations", "what-happens-when", "split-brain", "security", "torment"])]
 LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".sh": "sh", ".yml": "yaml", ".conf": "ini", ".scenario": "sh"}
 MANUAL = re.compile(r"(?<![\w`/-])((?:lib)?conclave(?:-[a-z-]+)?)\((\d)\)")

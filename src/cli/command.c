@@ -147,7 +147,7 @@ void command_progress_end(const struct command_progress *progress)
 static void interrupt(int signal)
 {
     (void)signal;
-    command_interrupted = 1;
+    __atomic_store_n(&command_interrupted, 1, __ATOMIC_RELAXED); /* threads look at it */
 }
 
 void command_catch_signals(void)

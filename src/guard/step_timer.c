@@ -84,7 +84,7 @@ static void tick(int number, siginfo_t *info, void *context)
         met.tries = 0;
         return;
     }
-    const bool interrupted = interrupted_flag && *interrupted_flag;
+    const bool interrupted = interrupted_flag && __atomic_load_n(interrupted_flag, __ATOMIC_RELAXED);
     if (!interrupted && now_ns - met.since_ns < limit_ns)
         return;
     if (!is_in_own_code(trap, context) && met.tries++ < MOST_TRIES)

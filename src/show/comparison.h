@@ -3,6 +3,7 @@
 #ifndef CONCLAVE_SHOW_COMPARISON_H
 #define CONCLAVE_SHOW_COMPARISON_H
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "property/property.h"
@@ -47,6 +48,12 @@ struct cv_section {
     const uint32_t *sizes; /* up to 0; NULL: those of the comparison */
 };
 
+/* Texts of measurements that were made elsewhere. */
+struct cv_kept_bytes {
+    struct cv_kept_bytes *next;
+    unsigned char bytes[];
+};
+
 struct cv_comparison {
     const char *problem; /* "mutex", "election" or "synchronizers" */
     const char *title;
@@ -59,6 +66,8 @@ struct cv_comparison {
     struct cv_demonstration *demonstrations;
     size_t demonstration_count, demonstration_room;
     bool interrupted;
+    volatile sig_atomic_t *halted; /* while it is measured: when it becomes true, no more is wanted */
+    struct cv_kept_bytes *kept;
 };
 
 /* The measurement of that section, algorithm and size, or NULL. */

@@ -351,7 +351,8 @@ static inline __attribute__((always_inline)) void quick_step(struct cv_sim *sim,
 
 static bool interrupted(const struct cv_sim *sim)
 {
-    return sim->out_of_memory || (sim->options.interrupted && *sim->options.interrupted);
+    return sim->out_of_memory ||
+           (sim->options.interrupted && __atomic_load_n(sim->options.interrupted, __ATOMIC_RELAXED));
 }
 
 /*

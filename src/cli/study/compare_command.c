@@ -2,6 +2,7 @@
 /* `conclave compare`: measures the texts' comparison tables. */
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -10,6 +11,8 @@
 #include "cli/study/compare_play.h"
 #include "cli/study/compare_plot.h"
 #include "cli/study/compare_synchronizers.h"
+#include "cli/study/job.h"
+#include "cli/study/sweep.h"
 #include "core/parse.h"
 #include "show/comparison_data.h"
 
@@ -17,23 +20,16 @@
 #define LEAST_NODES 3u
 #define MOST_NODES 1000u
 
-static int measure_synchronizers(struct cv_comparison *comparison, const struct plugin_list *own,
-                                 struct cv_complaint *complaint)
-{
-    if (own->count)
-        return cv_complain(complaint, "--with %s: expected with mutex or election", cv_brief(own->paths[0]).text);
-    return compare_synchronizers(comparison, complaint);
-}
-
 /* The problems that can be compared, and the default sizes. */
 static const struct problem {
     const char *name;
-    int (*measure)(struct cv_comparison *comparison, const struct plugin_list *own, struct cv_complaint *complaint);
+    int (*plan)(struct cv_comparison *comparison, struct compare_tasks *tasks, const struct plugin_list *own,
+                struct cv_complaint *complaint);
     uint32_t sizes[6];
 } problems[] = {
     {"mutex", compare_mutex, {4, 9, 16, 25, 49}},
     {"election", compare_election, {4, 9, 16, 25, 49}},
-    {"synchronizers", measure_synchronizers, {16, 32, 64, 128, 256}},
+    {"synchronizers", compare_synchronizers, {16, 32, 64, 128, 256}},
 };
 
 struct order {
@@ -41,6 +37,7 @@ struct order {
     uint32_t sizes[MOST_SIZES + 1]; /* ended by 0 */
     uint64_t seed;
     const char *plot;
+    uint32_t threads;
     bool json, csv, help;
     struct plugin_list own;
 };
@@ -90,6 +87,8 @@ static const struct option_row rows[] = {
      .take = take_sizes},
     {"seed", "S", OPTION_NUMBER, FIELD(seed), .help = "the seed of all random choices (1)",
      .most = UINT64_MAX - 10000000u},
+    SWEEP_THREADS_ROW(FIELD(threads),
+                      "so many threads, in each rank of mpirun (1); that changes no byte of the output"),
     {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "print the result as JSON"},
     {"csv", NULL, OPTION_SWITCH, FIELD(csv), .help = "print the measurements as CSV"},
     {"plot", "FILE", OPTION_TAKE, 0,
@@ -158,31 +157,39 @@ static void report(const struct order *order, const struct cv_comparison *compar
         cv_compare_text(stdout, comparison, command_colour(), command_width());
 }
 
-static int carry_out(const struct order *order)
+static int carry_out(const struct order *order, struct cv_ranks *ranks)
 {
     assert(order->problem);
+    const bool tells = job_tells(ranks);
+    struct compare_tasks tasks = {0};
     struct cv_complaint complaint = {{0}};
     struct cv_comparison comparison = {.problem = order->problem->name, .seed = order->seed, .sizes = order->sizes};
     struct cv_output output = {0};
-    int error = order->plot ? cv_output_open(&output, order->plot, &complaint) : 0;
+    int code = EXIT_HELD;
+    int error = order->problem->plan(&comparison, &tasks, &order->own, &complaint);
+    if (!error && order->plot && tells)
+        error = cv_output_open(&output, order->plot, &complaint);
+    if (!job_settled(ranks, &compare_options, error, false, &complaint, &code))
+        goto out;
     command_catch_signals();
-    if (!error)
-        error = order->problem->measure(&comparison, &order->own, &complaint);
-    compare_progress_end();
+    error = compare_measure(&comparison, &tasks, order->threads, ranks, &complaint);
+    if (!tells)
+        goto out;
     comparison.interrupted = error == CV_EINTERRUPTED;
     if (comparison.interrupted)
         error = 0;
     if (!error && order->plot)
         error = compare_plot(&output, &comparison, &complaint);
-    cv_output_abort(&output);
-    int code = EXIT_UNKNOWN;
     if (error) {
         code = command_fail(error, &complaint);
     } else {
         report(order, &comparison);
         code = !cv_compare_holds(&comparison) ? EXIT_VIOLATED : comparison.interrupted ? EXIT_UNKNOWN : EXIT_HELD;
     }
+out:
+    cv_output_abort(&output);
     compare_free(&comparison);
+    free(tasks.list);
     return code;
 }
 
@@ -190,7 +197,12 @@ int command_compare(int argc, char **argv)
 {
     struct cv_complaint complaint = {{0}};
     struct order order;
-    const int error = read_order(argc, argv, &order, &complaint);
     int code;
-    return options_settled(&compare_options, error, order.help, &complaint, &code) ? carry_out(&order) : code;
+    struct cv_ranks *ranks = job_begin(&code);
+    if (!ranks)
+        return code;
+    const int error = read_order(argc, argv, &order, &complaint);
+    if (job_settled(ranks, &compare_options, error, order.help, &complaint, &code))
+        code = carry_out(&order, ranks);
+    return job_end(ranks, code);
 }

@@ -110,10 +110,11 @@ static int put_row(struct cv_comparison *comparison, const struct compare_play *
     return row->command ? 0 : CV_ENOMEM;
 }
 
-/* `path`: of one of the user's algorithms; NULL: it is built in. */
-static int measure(struct cv_comparison *comparison, const struct cv_algorithm *algorithm, const char *path,
-                   uint32_t nodes, bool all, struct cv_complaint *complaint)
+static int measure(struct cv_comparison *comparison, const struct compare_task *task, struct cv_complaint *complaint)
 {
+    const struct cv_algorithm *algorithm = task->subject;
+    const char *path = task->path;
+    const uint32_t nodes = task->nodes;
     char line[200], circumstances[64];
     struct compare_play play;
     snprintf(circumstances, sizeof circumstances,
@@ -122,8 +123,9 @@ static int measure(struct cv_comparison *comparison, const struct cv_algorithm *
              : 2 * nodes < nodes * (nodes - 1) / 2 ? 2 * nodes
                                                    : nodes * (nodes - 1) / 2);
     snprintf(line, sizeof line, "%s -n %" PRIu32 " --ids random %s%s --seed %" PRIu64, path ? "" : algorithm->name,
-             nodes, circumstances, all ? " --start all" : "", comparison->seed);
-    int error = path ? compare_play_own(&play, path, line, complaint) : compare_play(&play, line, complaint);
+             nodes, circumstances, task->all ? " --start all" : "", comparison->seed);
+    int error = path ? compare_play_own(comparison, &play, path, line, complaint)
+                     : compare_play(comparison, &play, line, complaint);
     const struct cv_judgement *judgement = &play.result.judgement;
     if (!error)
         error = put_row(comparison, &play, "messages", play.result.run.total, &judgement->messages);
@@ -133,17 +135,19 @@ static int measure(struct cv_comparison *comparison, const struct cv_algorithm *
     return error;
 }
 
-static int measure_all(struct cv_comparison *comparison, const struct cv_algorithm *algorithm, const char *path,
-                       struct cv_complaint *complaint)
+static int add_tasks(struct compare_tasks *tasks, const struct cv_comparison *comparison,
+                     const struct cv_algorithm *algorithm, const char *path)
 {
     int error = 0;
     for (uint32_t i = 0; comparison->sizes[i]; i++)
         for (int all = 0; all < 2 && !error; all++)
-            error = measure(comparison, algorithm, path, comparison->sizes[i], all, complaint);
+            error = compare_add_task(tasks,
+                                     &(struct compare_task){measure, algorithm, path, comparison->sizes[i], all != 0});
     return error;
 }
 
-int compare_election(struct cv_comparison *comparison, const struct plugin_list *own, struct cv_complaint *complaint)
+int compare_election(struct cv_comparison *comparison, struct compare_tasks *tasks, const struct plugin_list *own,
+                     struct cv_complaint *complaint)
 {
     int error = plugin_list_check(own, CV_ELECTION, complaint);
     comparison->title = "Elections, measured in the simulator beside formulas";
@@ -151,8 +155,8 @@ int compare_election(struct cv_comparison *comparison, const struct plugin_list 
     comparison->notes = notes;
     for (const struct cv_algorithm *const *each = cv_algorithms; *each && !error; each++)
         if ((*each)->problem == CV_ELECTION)
-            error = measure_all(comparison, *each, NULL, complaint);
+            error = add_tasks(tasks, comparison, *each, NULL);
     for (uint32_t i = 0; i < own->count && !error; i++)
-        error = measure_all(comparison, own->algorithms[i], own->paths[i], complaint);
+        error = add_tasks(tasks, comparison, own->algorithms[i], own->paths[i]);
     return error;
 }

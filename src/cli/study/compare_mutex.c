@@ -232,15 +232,17 @@ static int put_row(struct cv_comparison *comparison, const struct compare_play *
 /*
  * One node asks: node 1; in the token ring the last node, since node 1 has the token and the last is farthest from it.
  */
-static int measure_alone(struct cv_comparison *comparison, const struct cost *cost, uint32_t nodes,
+static int measure_alone(struct cv_comparison *comparison, const struct compare_task *task,
                          struct cv_complaint *complaint)
 {
+    const struct cost *cost = task->subject;
+    const uint32_t nodes = task->nodes;
     char line[160];
     struct compare_play play;
     const bool ring = cv_algorithm_find(cost->algorithm)->topology == CV_RING;
     snprintf(line, sizeof line, "%s -n %" PRIu32 " --request %" PRIu32 "@0 --seed %" PRIu64, cost->algorithm, nodes,
              ring ? nodes : 1, comparison->seed);
-    int error = compare_play(&play, line, complaint);
+    int error = compare_play(comparison, &play, line, complaint);
     if (!error)
         error = put_row(comparison, &play, "messages", &cost->alone, false, (double)play.result.run.total, complaint);
     if (!error) {
@@ -253,8 +255,10 @@ static int measure_alone(struct cv_comparison *comparison, const struct cost *co
 }
 
 /* The ends of the texts' ranges "0 to n − 1" and "1 to ∞" that a request of the farthest node does not reach. */
-static int measure_ends(struct cv_comparison *comparison, uint32_t nodes, struct cv_complaint *complaint)
+static int measure_ends(struct cv_comparison *comparison, const struct compare_task *task,
+                        struct cv_complaint *complaint)
 {
+    const uint32_t nodes = task->nodes;
     static const struct claim here = {"0", CV_TEXT, "the texts' tables have 0 to n − 1: this is the near end"};
     static const struct claim idle = {
         "10n", CV_DERIVED, "the texts' tables have 1 to ∞: it goes round for nothing as long as no node wants it"};
@@ -263,7 +267,7 @@ static int measure_ends(struct cv_comparison *comparison, uint32_t nodes, struct
         struct compare_play play;
         snprintf(line, sizeof line, "token-ring -n %" PRIu32 " --request 1@%" PRIu32 " --seed %" PRIu64, nodes,
                  end ? 10 * nodes - 1 : 0, comparison->seed);
-        int error = compare_play(&play, line, complaint);
+        int error = compare_play(comparison, &play, line, complaint);
         const struct cv_run *run = &play.result.run;
         if (!error)
             error = end ? put_row(comparison, &play, "idle", &idle, false, (double)run->total, complaint)
@@ -278,15 +282,17 @@ static int measure_ends(struct cv_comparison *comparison, uint32_t nodes, struct
     return 0;
 }
 
-static int measure_contended(struct cv_comparison *comparison, const struct cost *cost, uint32_t nodes,
+static int measure_contended(struct cv_comparison *comparison, const struct compare_task *task,
                              struct cv_complaint *complaint)
 {
+    const struct cost *cost = task->subject;
+    const uint32_t nodes = task->nodes;
     char line[160];
     struct compare_play play;
     double longest = 0;
     snprintf(line, sizeof line, "%s -n %" PRIu32 " --entries %d --seed %" PRIu64, cost->algorithm, nodes, ENTRIES,
              comparison->seed);
-    int error = compare_play(&play, line, complaint);
+    int error = compare_play(comparison, &play, line, complaint);
     const struct cv_run *run = &play.result.run;
     if (!error)
         error = put_row(comparison, &play, "messages", &cost->contended, cost->bound,
@@ -332,38 +338,48 @@ static int put_own_row(struct cv_comparison *comparison, const struct compare_pl
 }
 
 /* One node asks: on a ring the last one; elsewhere the second, which is likely to have neither token nor office. */
-static int measure_own(struct cv_comparison *comparison, const struct cv_algorithm *algorithm, const char *path,
-                       uint32_t nodes, struct cv_complaint *complaint)
+static int measure_own(struct cv_comparison *comparison, const struct compare_task *task,
+                       struct cv_complaint *complaint)
 {
-    for (int all = 0; all < 2; all++) {
-        char line[160];
-        struct compare_play play;
-        double delay = 0;
-        if (all)
-            snprintf(line, sizeof line, "-n %" PRIu32 " --entries %d --seed %" PRIu64, nodes, ENTRIES,
-                     comparison->seed);
-        else
-            snprintf(line, sizeof line, "-n %" PRIu32 " --request %" PRIu32 "@0 --seed %" PRIu64, nodes,
-                     algorithm->topology == CV_RING ? nodes : 2, comparison->seed);
-        int error = compare_play_own(&play, path, line, complaint);
-        const struct cv_run *run = &play.result.run;
-        if (!error)
-            error = put_own_row(comparison, &play, "messages", (double)run->total / (double)run->entry_count,
-                                &play.result.judgement.messages);
-        if (!error && all)
-            error = longest_handover(run, &delay);
-        else if (!error)
-            delay = (double)(run->entries[0].entered - run->entries[0].requested);
-        if (!error)
-            error = put_own_row(comparison, &play, all ? "synchronization" : "delay", delay, NULL);
-        compare_play_free(&play);
-        if (error)
-            return error;
-    }
-    return 0;
+    const struct cv_algorithm *algorithm = task->subject;
+    const uint32_t nodes = task->nodes;
+    char line[160];
+    struct compare_play play;
+    double delay = 0;
+    if (task->all)
+        snprintf(line, sizeof line, "-n %" PRIu32 " --entries %d --seed %" PRIu64, nodes, ENTRIES, comparison->seed);
+    else
+        snprintf(line, sizeof line, "-n %" PRIu32 " --request %" PRIu32 "@0 --seed %" PRIu64, nodes,
+                 algorithm->topology == CV_RING ? nodes : 2, comparison->seed);
+    int error = compare_play_own(comparison, &play, task->path, line, complaint);
+    const struct cv_run *run = &play.result.run;
+    if (!error)
+        error = put_own_row(comparison, &play, "messages", (double)run->total / (double)run->entry_count,
+                            &play.result.judgement.messages);
+    if (!error && task->all)
+        error = longest_handover(run, &delay);
+    else if (!error)
+        delay = (double)(run->entries[0].entered - run->entries[0].requested);
+    if (!error)
+        error = put_own_row(comparison, &play, task->all ? "synchronization" : "delay", delay, NULL);
+    compare_play_free(&play);
+    return error;
 }
 
-int compare_mutex(struct cv_comparison *comparison, const struct plugin_list *own, struct cv_complaint *complaint)
+static int add_own(struct compare_tasks *tasks, const struct cv_comparison *comparison, const struct plugin_list *own)
+{
+    int error = 0;
+    for (uint32_t which = 0; which < own->count; which++)
+        for (uint32_t i = 0; comparison->sizes[i]; i++)
+            for (int all = 0; all < 2 && !error; all++)
+                error =
+                    compare_add_task(tasks, &(struct compare_task){measure_own, own->algorithms[which],
+                                                                   own->paths[which], comparison->sizes[i], all != 0});
+    return error;
+}
+
+int compare_mutex(struct cv_comparison *comparison, struct compare_tasks *tasks, const struct plugin_list *own,
+                  struct cv_complaint *complaint)
 {
     int error = plugin_list_check(own, CV_MUTEX, complaint);
     comparison->title = "Mutual exclusion, measured in the simulator beside formulas";
@@ -371,14 +387,16 @@ int compare_mutex(struct cv_comparison *comparison, const struct plugin_list *ow
     comparison->notes = notes;
     for (size_t which = 0; which < sizeof costs / sizeof *costs; which++)
         for (uint32_t i = 0; comparison->sizes[i] && !error; i++) {
-            error = measure_alone(comparison, &costs[which], comparison->sizes[i], complaint);
+            struct compare_task task = {measure_alone, &costs[which], NULL, comparison->sizes[i], false};
+            error = compare_add_task(tasks, &task);
+            task.measure = measure_contended;
             if (!error)
-                error = measure_contended(comparison, &costs[which], comparison->sizes[i], complaint);
+                error = compare_add_task(tasks, &task);
+            task.measure = measure_ends;
             if (!error && strcmp(costs[which].algorithm, "token-ring") == 0)
-                error = measure_ends(comparison, comparison->sizes[i], complaint);
+                error = compare_add_task(tasks, &task);
         }
-    for (uint32_t which = 0; which < own->count; which++)
-        for (uint32_t i = 0; comparison->sizes[i] && !error; i++)
-            error = measure_own(comparison, own->algorithms[which], own->paths[which], comparison->sizes[i], complaint);
-    return error ? error : compare_problems(comparison, complaint);
+    if (!error)
+        error = add_own(tasks, comparison, own);
+    return error ? error : compare_problems(tasks);
 }

@@ -2,36 +2,13 @@
 #include "cli/study/compare_play.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "core/parse.h"
-
-/* ---- progress ---- */
-
-static time_t started;
-static bool shown;
-
-static void show_progress(const char *line)
-{
-    if (!started)
-        started = time(NULL);
-    if (time(NULL) - started < 2 || !isatty(STDERR_FILENO))
-        return;
-    shown = true;
-    fprintf(stderr, "\r\033[K%.78s", line);
-}
-
-void compare_progress_end(void)
-{
-    if (shown)
-        fputs("\r\033[K", stderr);
-    shown = false;
-}
 
 /* ---- a run ---- */
 
@@ -52,32 +29,49 @@ static int cut(struct compare_play *play, const char *first)
     return count;
 }
 
-static int play_words(struct compare_play *play, const char *first, const char *line, struct cv_complaint *complaint)
+static bool is_halted(const struct cv_comparison *comparison)
 {
-    const struct cv_sim_options options = {.interrupted = &command_interrupted};
+    return __atomic_load_n(comparison->halted, __ATOMIC_RELAXED);
+}
+
+/* getopt() and what loads algorithms know one thread only. */
+static int read_words(struct compare_play *play, int count, struct cv_complaint *complaint)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    const int error = sim_read(count, play->words, &play->request, complaint);
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+static int play_words(const struct cv_comparison *comparison, struct compare_play *play, const char *first,
+                      const char *line, struct cv_complaint *complaint)
+{
+    const struct cv_sim_options options = {.interrupted = comparison->halted};
     *play = (struct compare_play){0};
-    if (command_interrupted)
+    if (is_halted(comparison))
         return CV_EINTERRUPTED;
-    show_progress(line);
     play->line = strdup(line);
     if (!play->line)
         return CV_ENOMEM;
     const int count = cut(play, first);
-    int error = count ? sim_read(count, play->words, &play->request, complaint) : CV_ENOMEM;
+    int error = count ? read_words(play, count, complaint) : CV_ENOMEM;
     if (!error)
         error = sim_simulate(&play->request.plan, &options, &play->result, complaint);
-    return !error && command_interrupted ? CV_EINTERRUPTED : error;
+    return !error && is_halted(comparison) ? CV_EINTERRUPTED : error;
 }
 
-int compare_play(struct compare_play *play, const char *line, struct cv_complaint *complaint)
+int compare_play(const struct cv_comparison *comparison, struct compare_play *play, const char *line,
+                 struct cv_complaint *complaint)
 {
-    return play_words(play, NULL, line, complaint);
+    return play_words(comparison, play, NULL, line, complaint);
 }
 
 /* Costs are compared in the table, so another cost than its table says is no reason to end here. */
-int compare_play_own(struct compare_play *play, const char *path, const char *line, struct cv_complaint *complaint)
+int compare_play_own(const struct cv_comparison *comparison, struct compare_play *play, const char *path,
+                     const char *line, struct cv_complaint *complaint)
 {
-    const int error = play_words(play, path, line, complaint);
+    const int error = play_words(comparison, play, path, line, complaint);
     for (uint32_t i = 0; !error && i < play->result.judgement.finding_count; i++) {
         const struct cv_finding *it = &play->result.judgement.findings[i];
         if (it->verdict == CV_VIOLATED && strncmp(it->name, "textbook-", 9) != 0)
@@ -141,6 +135,11 @@ void compare_free(struct cv_comparison *comparison)
         free(comparison->demonstrations[i].command);
     free(comparison->rows);
     free(comparison->demonstrations);
+    while (comparison->kept) {
+        struct cv_kept_bytes *next = comparison->kept->next;
+        free(comparison->kept);
+        comparison->kept = next;
+    }
 }
 
 bool compare_agrees(const struct cv_measurement *row)

@@ -18,19 +18,18 @@ struct compare_play {
     struct sim_result result;
 };
 
-/* 0 or an error with its complaint; CV_EINTERRUPTED once the user wants to stop. Free it in any case. */
-int compare_play(struct compare_play *play, const char *line, struct cv_complaint *complaint);
+/* 0 or an error with its complaint; CV_EINTERRUPTED once no more is wanted. Free it in any case. */
+int compare_play(const struct cv_comparison *comparison, struct compare_play *play, const char *line,
+                 struct cv_complaint *complaint);
 /* The same for one of the user's algorithms, which the line does not name. Its run must keep its promises. */
-int compare_play_own(struct compare_play *play, const char *path, const char *line, struct cv_complaint *complaint);
+int compare_play_own(const struct cv_comparison *comparison, struct compare_play *play, const char *path,
+                     const char *line, struct cv_complaint *complaint);
 void compare_play_free(struct compare_play *play);
 
 /* Another row or demonstration, zeroed; NULL if memory is out. */
 struct cv_measurement *compare_add_row(struct cv_comparison *comparison);
 struct cv_demonstration *compare_add_demonstration(struct cv_comparison *comparison);
 void compare_free(struct cv_comparison *comparison);
-
-/* Clears the line of progress. */
-void compare_progress_end(void);
 
 /* Does the measured number agree with the formula? */
 bool compare_agrees(const struct cv_measurement *row);

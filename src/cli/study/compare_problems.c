@@ -84,7 +84,8 @@ static void tell_outcome(const struct compare_play *play, struct cv_demonstratio
 }
 
 /* Runs many seeds; the verdict is the worst. */
-static int play_many(const struct problem *problem, struct cv_demonstration *it, struct cv_complaint *complaint)
+static int play_many(const struct cv_comparison *comparison, const struct problem *problem, struct cv_demonstration *it,
+                     struct cv_complaint *complaint)
 {
     char line[256];
     uint32_t held = 0;
@@ -92,7 +93,7 @@ static int play_many(const struct problem *problem, struct cv_demonstration *it,
     for (uint32_t seed = 1; seed <= problem->runs && !error; seed++) {
         struct compare_play play;
         snprintf(line, sizeof line, "%s %s --seed %" PRIu32, problem->algorithm, problem->options, seed);
-        error = compare_play(&play, line, complaint);
+        error = compare_play(comparison, &play, line, complaint);
         held += !error && play.result.judgement.verdict == CV_HELD;
         compare_play_free(&play);
     }
@@ -106,12 +107,13 @@ static int play_many(const struct problem *problem, struct cv_demonstration *it,
     return error;
 }
 
-static int play_one(const struct problem *problem, struct cv_demonstration *it, struct cv_complaint *complaint)
+static int play_one(const struct cv_comparison *comparison, const struct problem *problem, struct cv_demonstration *it,
+                    struct cv_complaint *complaint)
 {
     char line[256];
     struct compare_play play;
     snprintf(line, sizeof line, "%s %s --seed 1", problem->algorithm, problem->options);
-    const int error = compare_play(&play, line, complaint);
+    const int error = compare_play(comparison, &play, line, complaint);
     if (!error) {
         it->verdict = play.result.judgement.verdict;
         tell_outcome(&play, it);
@@ -121,25 +123,25 @@ static int play_one(const struct problem *problem, struct cv_demonstration *it, 
     return error;
 }
 
-int compare_problems(struct cv_comparison *comparison, struct cv_complaint *complaint)
+static int show(struct cv_comparison *comparison, const struct compare_task *task, struct cv_complaint *complaint)
 {
-    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
-        const struct problem *problem = &problems[i];
-        struct cv_demonstration *it = compare_add_demonstration(comparison);
-        if (!it)
-            return CV_ENOMEM;
-        it->problem = problem->problem;
-        it->algorithm = problem->algorithm;
-        it->circumstance = problem->circumstance;
-        it->expected = problem->expected;
-        int error = problem->runs ? play_many(problem, it, complaint) : play_one(problem, it, complaint);
-        if (!error && !it->command)
-            error = CV_ENOMEM;
-        if (error) {
-            free(it->command);
-            comparison->demonstration_count--;
-            return error;
-        }
-    }
-    return 0;
+    const struct problem *problem = task->subject;
+    struct cv_demonstration *it = compare_add_demonstration(comparison);
+    if (!it)
+        return CV_ENOMEM;
+    it->problem = problem->problem;
+    it->algorithm = problem->algorithm;
+    it->circumstance = problem->circumstance;
+    it->expected = problem->expected;
+    const int error =
+        problem->runs ? play_many(comparison, problem, it, complaint) : play_one(comparison, problem, it, complaint);
+    return error ? error : it->command ? 0 : CV_ENOMEM;
+}
+
+int compare_problems(struct compare_tasks *tasks)
+{
+    int error = 0;
+    for (size_t i = 0; i < sizeof problems / sizeof *problems && !error; i++)
+        error = compare_add_task(tasks, &(struct compare_task){show, &problems[i], NULL, 0, false});
+    return error;
 }

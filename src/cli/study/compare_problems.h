@@ -3,9 +3,9 @@
 #ifndef CONCLAVE_CLI_STUDY_COMPARE_PROBLEMS_H
 #define CONCLAVE_CLI_STUDY_COMPARE_PROBLEMS_H
 
-#include "core/error.h"
-#include "show/comparison.h"
+#include "cli/study/compare_tasks.h"
 
-int compare_problems(struct cv_comparison *comparison, struct cv_complaint *complaint);
+/* Adds what is to be measured. 0 or CV_ENOMEM. */
+int compare_problems(struct compare_tasks *tasks);
 
 #endif

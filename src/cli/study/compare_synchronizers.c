@@ -11,6 +11,7 @@
 
 #include "cli/study/compare_play.h"
 #include "core/formula/formula.h"
+#include "core/parse.h"
 
 #define ROUNDS 20
 #define REACH 2.25 /* over √n: a node far from the border reaches about πr²n = 16 nodes */
@@ -144,16 +145,18 @@ static uint64_t count_control(const struct cv_run *run)
     return run->total - run->count[0] - (ack < CV_MAX_KINDS ? run->count[ack] : 0);
 }
 
-static int measure_round(struct cv_comparison *comparison, const struct host *host, uint32_t nodes,
+static int measure_round(struct cv_comparison *comparison, const struct compare_task *task,
                          struct cv_complaint *complaint)
 {
+    const struct host *host = task->subject;
+    const uint32_t nodes = task->nodes;
     char line[200], clusters[40] = "";
     struct compare_play play;
     if (host->k)
         snprintf(clusters, sizeof clusters, " --set clusters=%" PRIu32, host->k == AS_MANY ? nodes : host->k);
     snprintf(line, sizeof line, "%s -n %" PRIu32 " --graph geometric:%.3f --set rounds=%d%s --seed %" PRIu64,
              host->algorithm, nodes, REACH / sqrt(nodes), ROUNDS, clusters, comparison->seed);
-    int error = compare_play(&play, line, complaint);
+    int error = compare_play(comparison, &play, line, complaint);
     const struct cv_run *run = &play.result.run;
     if (!error)
         error = put_row(comparison, &play, host->name, "round",
@@ -183,14 +186,16 @@ static const struct climber {
     {"on beta", "beta", "5(n − 1)²", "(n + 1)/2", NULL},
 };
 
-static int measure_gadget(struct cv_comparison *comparison, const struct climber *climber, uint32_t nodes,
+static int measure_gadget(struct cv_comparison *comparison, const struct compare_task *task,
                           struct cv_complaint *complaint)
 {
+    const struct climber *climber = task->subject;
+    const uint32_t nodes = task->nodes;
     char line[160];
     struct compare_play play;
     snprintf(line, sizeof line, "%s --graph gadget:%" PRIu32 " --seed %" PRIu64, climber->options, (nodes - 1) / 2,
              comparison->seed);
-    int error = compare_play(&play, line, complaint);
+    int error = compare_play(comparison, &play, line, complaint);
     const struct cv_run *run = &play.result.run;
     if (!error)
         error = put_row(
@@ -206,17 +211,22 @@ static int measure_gadget(struct cv_comparison *comparison, const struct climber
     return error;
 }
 
-int compare_synchronizers(struct cv_comparison *comparison, struct cv_complaint *complaint)
+int compare_synchronizers(struct cv_comparison *comparison, struct compare_tasks *tasks, const struct plugin_list *own,
+                          struct cv_complaint *complaint)
 {
     int error = 0;
+    if (own->count)
+        return cv_complain(complaint, "--with %s: expected with mutex or election", cv_brief(own->paths[0]).text);
     comparison->title = "Synchronizers, measured in the simulator beside formulas";
     comparison->sections = sections;
     comparison->notes = notes;
     for (size_t which = 0; which < sizeof hosts / sizeof *hosts; which++)
         for (uint32_t i = 0; comparison->sizes[i] && !error; i++)
-            error = measure_round(comparison, &hosts[which], comparison->sizes[i], complaint);
+            error = compare_add_task(
+                tasks, &(struct compare_task){measure_round, &hosts[which], NULL, comparison->sizes[i], false});
     for (size_t which = 0; which < sizeof climbers / sizeof *climbers; which++)
         for (uint32_t i = 0; gadgets[i] && !error; i++)
-            error = measure_gadget(comparison, &climbers[which], gadgets[i], complaint);
+            error = compare_add_task(tasks,
+                                     &(struct compare_task){measure_gadget, &climbers[which], NULL, gadgets[i], false});
     return error;
 }

@@ -3,9 +3,11 @@
 #ifndef CONCLAVE_CLI_STUDY_COMPARE_SYNCHRONIZERS_H
 #define CONCLAVE_CLI_STUDY_COMPARE_SYNCHRONIZERS_H
 
-#include "core/error.h"
-#include "show/comparison.h"
+#include "cli/study/compare_tasks.h"
+#include "cli/study/plugin.h"
 
-int compare_synchronizers(struct cv_comparison *comparison, struct cv_complaint *complaint);
+/* Adds what is to be measured. 0, CV_ENOMEM, or CV_EINPUT and a complaint. */
+int compare_synchronizers(struct cv_comparison *comparison, struct compare_tasks *tasks, const struct plugin_list *own,
+                          struct cv_complaint *complaint);
 
 #endif

@@ -58,6 +58,17 @@ static int verdict_code(const char *line, size_t length)
     return -1;
 }
 
+/* A scenario is small: its threads are enough. */
+static int run_many(const struct sim_request *request)
+{
+    struct cv_ranks *alone = cv_ranks_alone();
+    if (!alone)
+        command_out_of_memory();
+    const int code = sim_run_many(request, alone);
+    cv_ranks_leave(alone);
+    return code;
+}
+
 /* Plays one line with the user's extra options. Clears *as_told if the verdict is not the expected one. */
 static int play_line(const char *name, char *line, int extra, char **options, bool *as_told)
 {
@@ -84,7 +95,7 @@ static int play_line(const char *name, char *line, int extra, char **options, bo
     int code = error ? command_fail(error, &complaint) : 0;
     if (!error) {
         request.transcript = !request.diagram && !request.json && !request.runs;
-        code = request.runs ? sim_run_many(&request) : sim_run_once(&request);
+        code = request.runs ? run_many(&request) : sim_run_once(&request);
         *as_told &= code == expected;
         code = EXIT_HELD;
     }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/study/job.h"
 #include "cli/study/sim_outputs.h"
 #include "cli/study/sim_replay.h"
 #include "cli/study/sim_runs.h"
@@ -113,16 +114,28 @@ int sim_run_once(const struct sim_request *request)
     return code;
 }
 
+static int carry_out(const struct sim_request *request, struct cv_ranks *ranks)
+{
+    if (request->runs)
+        return sim_run_many(request, ranks);
+    if (!job_tells(ranks))
+        return EXIT_HELD;
+    return request->replay ? sim_replay(request) : sim_run_once(request);
+}
+
 int command_sim(int argc, char **argv)
 {
     struct sim_request request;
     struct cv_complaint complaint = {{0}};
     int code;
+    struct cv_ranks *ranks = job_begin(&code);
+    if (!ranks)
+        return code;
     const int error = sim_read(argc, argv, &request, &complaint);
-    if (options_settled(&sim_options, error, request.help, &complaint, &code)) {
+    if (job_settled(ranks, &sim_options, error, request.help, &complaint, &code)) {
         command_catch_signals();
-        code = request.replay ? sim_replay(&request) : request.runs ? sim_run_many(&request) : sim_run_once(&request);
+        code = carry_out(&request, ranks);
     }
     sim_free(&request);
-    return code;
+    return job_end(ranks, code);
 }

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/study/plugin.h"
 #include "cli/study/step_limit.h"
+#include "cli/study/sweep.h"
 #include "core/graph/graph_make.h"
 #include "core/parse.h"
 #include "guard/guarded.h"
@@ -74,6 +75,8 @@ static const struct option_row rows[] = {
          .help = "the failure detector reports a crash to the live nodes after D ticks (1)"},
     {"until", "T", OPTION_TEXT, FIELD(plan.until), .help = "stop at time T"},
     STEP_LIMIT_ROW,
+    {.help = "Who computes it; that changes no byte of the output"},
+    SWEEP_THREADS_ROW(FIELD(threads), "with --runs: so many threads, in each rank of mpirun (1)"),
     {.help = "Output"},
     {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "print the result as JSON", .how = true},
     {"runs", "R", OPTION_NUMBER, FIELD(runs),
@@ -156,7 +159,7 @@ static int check_outputs(const struct sim_request *request, struct cv_complaint 
 
 int sim_read(int argc, char **argv, struct sim_request *request, struct cv_complaint *complaint)
 {
-    static const char *const without[] = {"--seed", "--runs", NULL}; /* the reports add these themselves */
+    static const char *const without[] = {"--seed", "--runs", "--threads", NULL}; /* the reports add what they need */
     *request = (struct sim_request){.plan.seed = 1};
     request->command = command_repeat("sim", argc, argv, without);
     if (!request->command)

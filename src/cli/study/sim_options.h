@@ -18,6 +18,7 @@ struct sim_request {
     const char *subject;     /* an option that says what is run; NULL: none is given */
     char *command;           /* the command that repeats the run, without the seed */
     uint64_t runs;           /* 0: one run, reported in full */
+    uint32_t threads;        /* 0: not given */
     bool json;
     bool diagram;
     bool transcript;

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+#include "cli/study/sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/study/sweep_team.h"
+#include "core/hash_map.h"
+#include "core/wall_clock.h"
+#include "ranks/launch.h"
+
+#define PAUSE_MS 100 /* how long the first rank sleeps if nothing happens */
+
+/* The first rank's view of a sweep. */
+struct sweeping {
+    const struct sweep *sweep;
+    struct cv_ranks *ranks;
+    struct team team;
+    struct cv_hash_map waiting; /* parcels whose turn has not come, by their first task plus 1 */
+    uint64_t taken;             /* results */
+    uint64_t finished;          /* tasks */
+    uint32_t working;           /* other ranks that have not said goodbye */
+    bool enough;
+    bool out_of_memory;
+    bool shows; /* progress */
+    struct command_progress progress;
+};
+
+uint64_t sweep_width(const struct sweep *sweep, const struct cv_ranks *ranks)
+{
+    return (uint64_t)(sweep->threads ? sweep->threads : 1) * cv_ranks_count(ranks);
+}
+
+/* ---- progress ---- */
+
+static void tell_left(double seconds)
+{
+    const uint64_t whole = (uint64_t)(seconds + 0.5);
+    if (whole >= 3600)
+        fprintf(stderr, "%llu h %llu min", (unsigned long long)(whole / 3600), (unsigned long long)(whole / 60 % 60));
+    else if (whole >= 60)
+        fprintf(stderr, "%llu min %llu s", (unsigned long long)(whole / 60), (unsigned long long)(whole % 60));
+    else
+        fprintf(stderr, "%llu s", (unsigned long long)whole);
+}
+
+static void show_progress(struct sweeping *it)
+{
+    if (!it->shows || !command_progress_due(&it->progress))
+        return;
+    const uint64_t left = it->sweep->count - it->finished;
+    fprintf(stderr, "%llu of %llu %s", (unsigned long long)it->finished, (unsigned long long)it->sweep->count,
+            it->sweep->unit);
+    if (!it->finished)
+        return;
+    fputs(", ", stderr);
+    tell_left((it->progress.told - it->progress.started) / (double)it->finished * (double)left);
+    fputs(" left", stderr);
+}
+
+/* ---- taking results ---- */
+
+static void take_parcel(struct sweeping *it, struct parcel *parcel)
+{
+    struct sweep_reader reader = {parcel->bytes.bytes, parcel->bytes.size};
+    for (uint32_t i = 0; i < parcel->count && !it->enough; i++) {
+        const uint64_t size = sweep_get_number(&reader);
+        struct sweep_reader one = {reader.at, size};
+        it->enough = !it->sweep->take(it->sweep->context, it->taken++, &one);
+        reader.at += size;
+        reader.left -= size;
+    }
+    parcel_free(parcel);
+}
+
+static void receive_parcel(struct sweeping *it, struct parcel *parcel)
+{
+    it->finished += parcel->count;
+    team_learn(&it->team, parcel);
+    if (parcel->bytes.out_of_memory)
+        it->out_of_memory = true;
+    struct cv_hash_entry *entry = cv_hash_map_add(&it->waiting, parcel->first + 1);
+    if (!entry || it->out_of_memory) {
+        it->out_of_memory = true;
+        parcel_free(parcel);
+        return;
+    }
+    entry->pointer = parcel;
+    while (!it->enough && (entry = cv_hash_map_find(&it->waiting, it->taken + 1))) {
+        struct parcel *next = entry->pointer;
+        cv_hash_map_remove(&it->waiting, entry);
+        take_parcel(it, next);
+    }
+}
+
+static bool is_over(const struct sweeping *it)
+{
+    return it->taken == it->sweep->count || it->enough || it->out_of_memory || command_interrupted;
+}
+
+/* ---- other ranks ---- */
+
+enum tag { TAG_WANT, TAG_RANGE, TAG_RESULTS, TAG_STOP, TAG_GOODBYE };
+
+struct range_block {
+    uint64_t first;
+    uint32_t count, unused;
+};
+
+struct results_block {
+    uint64_t first;
+    uint32_t count;
+    uint32_t out_of_memory;
+    double seconds;
+};
+
+static bool send_bytes(struct cv_ranks *ranks, uint32_t to, enum tag tag, const void *head, size_t head_size,
+                       const void *more, size_t more_size)
+{
+    struct cv_block *block = cv_block_new(ranks, head_size + more_size);
+    if (!block)
+        return false;
+    if (head_size)
+        memcpy(block->bytes, head, head_size);
+    if (more_size)
+        memcpy(block->bytes + head_size, more, more_size);
+    block->size = head_size + more_size;
+    return cv_ranks_send(ranks, to, tag, block) == 0;
+}
+
+static struct parcel *unpack(const struct cv_block *block)
+{
+    struct results_block head;
+    memcpy(&head, block->bytes, sizeof head);
+    struct parcel *parcel = calloc(1, sizeof *parcel);
+    if (!parcel)
+        return NULL;
+    *parcel = (struct parcel){
+        .first = head.first, .count = head.count, .seconds = head.seconds, .bytes.out_of_memory = head.out_of_memory};
+    sweep_put(&parcel->bytes, block->bytes + sizeof head, block->size - sizeof head);
+    return parcel;
+}
+
+/* The first rank answers another one. */
+static void hear(struct sweeping *it, const struct cv_block *block)
+{
+    if (block->tag == TAG_WANT) {
+        struct range_block range = {0};
+        if (!team_deal(&it->team, &range.first, &range.count))
+            return; /* nothing is left: it hears of the end */
+        it->out_of_memory |= !send_bytes(it->ranks, block->peer, TAG_RANGE, &range, sizeof range, NULL, 0);
+    } else if (block->tag == TAG_RESULTS) {
+        struct parcel *parcel = unpack(block);
+        if (parcel)
+            receive_parcel(it, parcel);
+        else
+            it->out_of_memory = true;
+    } else if (block->tag == TAG_GOODBYE) {
+        it->working--;
+    }
+}
+
+static bool hear_all(struct sweeping *it)
+{
+    struct cv_block *block;
+    bool heard = false;
+    while (cv_ranks_receive(it->ranks, &block) == 0 && block) {
+        heard = true;
+        hear(it, block);
+        cv_block_free(it->ranks, block);
+    }
+    return heard;
+}
+
+static void tell_others_to_stop(struct sweeping *it)
+{
+    for (uint32_t rank = 1; rank < cv_ranks_count(it->ranks); rank++)
+        it->out_of_memory |= !send_bytes(it->ranks, rank, TAG_STOP, NULL, 0, NULL, 0);
+}
+
+/* A user who has interrupted the job does not wait for the others. */
+static void wait_for_goodbyes(struct sweeping *it)
+{
+    while (it->working && !command_interrupted)
+        if (!hear_all(it))
+            cv_ranks_rest(it->ranks);
+}
+
+/* What a rank does that is not the first. */
+static int serve(struct cv_ranks *ranks, struct team *team)
+{
+    uint32_t asked = 0; /* ranges that have not come */
+    bool stopped = false, memory = true;
+    while (!stopped && memory && !command_interrupted) {
+        struct cv_block *block;
+        struct parcel *parcel;
+        bool idle = true;
+        while (memory && team_wanting(team) > asked) {
+            memory = send_bytes(ranks, 0, TAG_WANT, NULL, 0, NULL, 0);
+            asked++;
+        }
+        while (memory && (parcel = team_take_done(team))) {
+            const struct results_block head = {parcel->first, parcel->count, parcel->bytes.out_of_memory,
+                                               parcel->seconds};
+            team_learn(team, parcel);
+            memory = send_bytes(ranks, 0, TAG_RESULTS, &head, sizeof head, parcel->bytes.bytes, parcel->bytes.size);
+            parcel_free(parcel);
+            idle = false;
+        }
+        while (memory && (memory = cv_ranks_receive(ranks, &block) == 0) && block) {
+            struct range_block range;
+            stopped |= block->tag == TAG_STOP;
+            if (block->tag == TAG_RANGE) {
+                memcpy(&range, block->bytes, sizeof range);
+                memory = team_add(team, range.first, range.count);
+                asked--;
+            }
+            cv_block_free(ranks, block);
+            idle = false;
+        }
+        if (idle)
+            cv_ranks_rest(ranks);
+    }
+    team_join(team);
+    if (stopped)
+        send_bytes(ranks, 0, TAG_GOODBYE, NULL, 0, NULL, 0);
+    return memory ? 0 : CV_ENOMEM;
+}
+
+/* ---- the first rank ---- */
+
+static void lead(struct sweeping *it)
+{
+    const bool others = cv_ranks_count(it->ranks) > 1;
+    struct parcel *parcel;
+    while (!is_over(it)) {
+        bool idle = !(others && hear_all(it));
+        while ((parcel = team_take_done(&it->team))) {
+            receive_parcel(it, parcel);
+            idle = false;
+        }
+        show_progress(it);
+        if (idle && others)
+            cv_ranks_rest(it->ranks);
+        else if (idle)
+            team_wait_done(&it->team, PAUSE_MS);
+    }
+    tell_others_to_stop(it);
+    team_join(&it->team);
+    while ((parcel = team_take_done(&it->team))) /* what was finished when the user wanted to stop */
+        receive_parcel(it, parcel);
+    it->enough = true;
+    wait_for_goodbyes(it);
+}
+
+static void forget_waiting(struct sweeping *it)
+{
+    for (size_t i = 0; i < it->waiting.room; i++)
+        if (it->waiting.entries[i].key)
+            parcel_free(it->waiting.entries[i].pointer);
+    cv_hash_map_free(&it->waiting);
+}
+
+/* One thread of one rank needs no other. */
+static void run_alone(struct sweeping *it)
+{
+    struct sweep_bytes result = {0};
+    while (!is_over(it)) {
+        result.size = 0;
+        it->sweep->compute(it->sweep->context, it->taken, &command_interrupted, &result);
+        it->out_of_memory = result.out_of_memory;
+        struct sweep_reader reader = {result.bytes, result.size};
+        if (!it->out_of_memory)
+            it->enough = !it->sweep->take(it->sweep->context, it->taken++, &reader);
+        it->finished++;
+        show_progress(it);
+    }
+    free(result.bytes);
+}
+
+int sweep_run(const struct sweep *sweep, struct cv_ranks *ranks)
+{
+    const uint32_t threads = sweep->threads ? sweep->threads : 1, count = cv_ranks_count(ranks);
+    struct sweeping it = {.sweep = sweep,
+                          .ranks = ranks,
+                          .working = count - 1,
+                          .shows = cv_launch_shows(),
+                          .progress.started = cv_wall_seconds()};
+    int error = 0;
+    if (threads == 1 && count == 1) {
+        run_alone(&it);
+    } else {
+        error = team_start(&it.team, sweep, threads, sweep_width(sweep, ranks), cv_ranks_own(ranks) == 0);
+        if (!error && cv_ranks_own(ranks))
+            error = serve(ranks, &it.team);
+        else if (!error)
+            lead(&it);
+        team_join(&it.team);
+        team_free(&it.team);
+        forget_waiting(&it);
+    }
+    command_progress_end(&it.progress);
+    return it.out_of_memory ? CV_ENOMEM : error;
+}
