@@ -73,6 +73,16 @@ def several_names():
     tale([5], *names).breaks("all-or-none")
     tale([5, None], "a1", "a2").breaks("all-or-none")
     tale(None, *names).say(12, 13, "lock-all-1", "HELD already", "LOCK", "a1", "WAIT", 0).breaks("all-or-none")
+    # Nobody has any of the names, and yet it waits.
+    def waits(fault=1):
+        return Tale().tell(fault, "driver", "fault", action="kill").call(
+            10, 14, "lock-all-1", "LOCKALL", "nil", name="WAIT", words=["WAIT", 4000, "s", "a2"], result=None)
+
+    waits().breaks("no-deadlock")
+    waits().keep(9, 10.5, "x", 5).breaks("no-deadlock")
+    waits().keep(9, 11.5, "x", 5).holds()
+    waits().keep(12, 13, "x", 5).holds()
+    waits(fault=9).holds()
     # Every one of the fences counts.
     tale([5, 6], *names).say(12, 13, "x", 6, "LOCK", "a2").breaks("fences-unique", "fences-rise")
     tale([5, 6], *names).say(12, 13, "x", 6, "LOCK", "a1").holds()

@@ -11,6 +11,7 @@ import collections
 SLACK_US = 100000  # of the calendar: a node's clock may be that much behind
 MINUTE_US = 60 * 1000000
 TOLD_US = 3 * 1000000  # after so long a watcher has heard of a holder
+IDLE_US = 3 * 1000000  # longer than names can be nobody's and not be free: a TTL of a second, and a delay of one
 CALM_US = 2 * 1000000  # without faults before
 
 
@@ -28,7 +29,12 @@ class RecipeJudge:
         self.at, self.holds = judge.at, judge.holds
         self.events = judge.events
         self.calls = [call for call in judge.answers if "words" in call]
+        self.faults = [event["us"] for event in self.events if event["what"] in ("fault", "node", "healed")]
         self.epoch_us = next((event["epoch"] for event in self.events if event["what"] == "run" and "epoch" in event), 0)
+
+    def calm(self, begin_us, end_us):
+        """Nothing went wrong then, nor shortly before."""
+        return bisect.bisect(self.faults, begin_us - CALM_US) == bisect.bisect(self.faults, end_us)
 
     def by_name(self, command, word=None):
         """Calls of that command, by name; `word`: with that second word."""
@@ -66,6 +72,18 @@ class RecipeJudge:
                     yield f"{call['who']} asked for {wanted} names and got {call['result']} at {self.at(call['us'])}"
             elif call["who"].startswith("lock-all") and str(call["result"]).startswith("HELD"):
                 yield f"{call['who']} was told at {self.at(call['us'])} that it holds a name of which LOCKALL gave it none"
+
+    def no_deadlock(self):
+        """No LOCKALL waits in vain for names that nobody has: it may be somebody that waits for a name of this one."""
+        for call in self.calls:
+            if call["command"] != "LOCKALL" or call["outcome"] != "nil" or not self.calm(call["asked"], call["us"]):
+                continue
+            names = set(lock_all_words(call["words"]))
+            last_us = max((min(hold["ended"], call["us"]) for hold in self.holds if hold["name"] in names
+                           and hold["begun"] < call["us"]), default=0)
+            if call["us"] - max(last_us, call["asked"]) > IDLE_US:
+                yield (f"{call['who']} waited for {' and '.join(sorted(names))} from {self.at(call['asked'])} to "
+                       f"{self.at(call['us'])}, and for {IDLE_US / 1e6:g} s nobody had any of them")
 
     def same_fence_again(self):
         """A client that takes a lock again gets the fence by which it holds it."""
@@ -291,7 +309,6 @@ class RecipeJudge:
 
     def watchers_told(self):
         """A client that watches a lock hears of another that holds it for seconds in which no fault happens."""
-        faults = [event["us"] for event in self.events if event["what"] in ("fault", "node", "healed")]
         heard, begun, ended = collections.defaultdict(list), {}, {}
         for event in self.events:
             connection = (event["who"], event.get("connection"))
@@ -301,8 +318,8 @@ class RecipeJudge:
                 (begun if event["what"] == "observing" else ended)[connection] = event["us"]
         watched = {name for _, name in heard}
         for hold in self.holds:
-            calm = bisect.bisect(faults, hold["begun"] - CALM_US) == bisect.bisect(faults, hold["ended"])
-            if hold["name"] not in watched or not calm or hold["ended"] - hold["begun"] < TOLD_US:
+            long = hold["ended"] - hold["begun"] >= TOLD_US
+            if hold["name"] not in watched or not long or not self.calm(hold["begun"], hold["ended"]):
                 continue
             for connection, since_us in sorted(begun.items()):
                 open_all_the_time = since_us < hold["begun"] and ended.get(connection, 0) > hold["ended"]
@@ -317,6 +334,7 @@ class RecipeJudge:
         """(name, rule, is it judged) of each. What is to outlast nodes is judged where times to live do."""
         bounded, lasting = rules.bounded, rules.bounded and rules.lasting
         return [("permits-kept", self.permits_kept, bounded), ("all-or-none", self.all_or_none, True),
+                ("no-deadlock", self.no_deadlock, bounded and rules.honest),
                 ("same-fence-again", self.same_fence_again, bounded), ("changes-keep", self.changes_keep, bounded),
                 ("upgrades-refused", self.upgrades_refused, True),
                 ("numbers-unique", self.numbers_unique, True), ("numbers-rise", self.numbers_rise, bounded),

@@ -107,7 +107,7 @@ class LockAll(Player):
         names = lock_all_names(self.plan["names"])
         wanted = self.random.sample(names, self.random.randint(2, min(3, len(names))))
         ttl = ["TTL", 1000] if self.draw(0.3) else []
-        grant = session.ask("LOCKALL", "WAIT", WAIT_MS, *ttl, *wanted, wait_ms=WAIT_MS)
+        grant = session.ask("LOCKALL", "WAIT", 2 * WAIT_MS, *ttl, *wanted, wait_ms=2 * WAIT_MS)
         if isinstance(grant.answer, list):
             self.inside_all(session, wanted, grant)
         elif self.draw(0.3):
