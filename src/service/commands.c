@@ -8,6 +8,7 @@
 #include "service/connection_commands.h"
 #include "service/force.h"
 #include "service/info.h"
+#include "service/latch.h"
 #include "service/listing.h"
 #include "service/lock_all.h"
 #include "service/membership.h"
@@ -494,6 +495,7 @@ static const struct {
     {"RENEW", 3, 13, run_renew, false, CV_MAY_TALK, false},
     {"LOCKALL", 2, NO_LIMIT, lock_all_run, false, CV_MAY_TALK, false},
     {"SEQUENCE", 2, 3, lock_all_run_sequence, false, CV_MAY_LOCK, false},
+    {"LATCH", 2, 5, latch_run, false, CV_MAY_OBSERVE, false},
     {"CAMPAIGN", 2, 13, run_campaign, false, CV_MAY_ELECT, false},
     {"RESIGN", 2, 5, run_resign, false, CV_MAY_ELECT, false},
     {"LEADER", 2, 2, run_leader, false, CV_MAY_OBSERVE, true},

@@ -131,7 +131,7 @@ static void write_client(FILE *file, struct session *client)
             (unsigned long long)client->number, address, (int)name.length, name.length ? name.start : "",
             (unsigned long long)(cv_loop_coarse_ms(client->service->loop) - client->since_ms) / 1000, client->identity,
             client->out.protocol, (unsigned long long)client->holding, (unsigned long long)client->observing,
-            client->wait.lock != NULL);
+            client->wait.lock || client->order);
 }
 
 /* All sessions, or one. */

@@ -10,6 +10,7 @@
 #include "service/lock.h"
 #include "service/named_election.h"
 #include "service/peer_request.h"
+#include "service/replica.h"
 #include "service/service.h"
 #include "service/try_lock.h"
 #include "service/ttl_promise.h"
@@ -33,7 +34,9 @@ enum {
     DIGEST = 1u << 13 | 1u << 14,
     CURSOR = 1u << 15,
     PERMITS = 1u << 16,
-    ASKED_BACK = 1u << 17
+    ASKED_BACK = 1u << 17,
+    RECIPE = 1u << 18,
+    AMOUNT = 1u << 19
 };
 
 /* In the order of the bits above, which is their order in the body: 8 bytes each, little-endian. */
@@ -59,6 +62,8 @@ static const struct {
     {offsetof(struct peer_notice, cursor), INT64_MAX},
     {offsetof(struct peer_notice, permits), MOST_PERMITS},
     {offsetof(struct peer_notice, asked_back), 1},
+    {offsetof(struct peer_notice, recipe), REPLICA_MOST_RECIPE},
+    {offsetof(struct peer_notice, amount), MOST_PERMITS},
 };
 
 _Static_assert(sizeof fields / sizeof *fields == PEER_NOTICE_NUMBERS, "as many as there are bits above");
@@ -122,6 +127,11 @@ static const struct {
     [PEER_NOTICE_FORCE] = {LOCK, FENCE | TICKET | HOLD_KINDS, ADMIN | REASON, true, peer_request_hear_question},
     [PEER_NOTICE_FORCED] = {LOCK | LEADER, FENCE, 0, false, force_hear},
     [PEER_NOTICE_PAGE] = {LOCK, TICKET | RESULT | CURSOR, PAGE, true, listing_hear_page},
+    [PEER_NOTICE_ASK] = {LOCK, RECIPE | AMOUNT | FENCE | SESSION | TICKET | CURSOR | ENTRY | TTL, CLIENT | VALUE, false,
+                         replica_hear_ask},
+    [PEER_NOTICE_DONE] = {LOCK, RECIPE | TICKET | RESULT, 0, false, replica_hear_done},
+    [PEER_NOTICE_STATE] = {LOCK, RECIPE | FENCE | SHARED, PAGE, false, replica_hear_state},
+    [PEER_NOTICE_COPY] = {LOCK, RECIPE | FENCE | ENTRY, 0, false, replica_hear_copy},
 };
 
 /* ---- out ---- */

@@ -32,11 +32,15 @@ enum peer_notice_kind {
     PEER_NOTICE_PAGE,   /* the sender's part of the answer to LIST, WAITERS or ASK_BACK */
     PEER_NOTICE_LOOK,   /* a client of the sender asks about a hold; answered with ANSWER */
     PEER_NOTICE_WATCH,  /* clients of the sender watch a lock, or do not any more (`shared`) */
+    PEER_NOTICE_ASK,    /* a recipe: the receiver, the name's primary, is to carry out an order; answered with DONE */
+    PEER_NOTICE_DONE,   /* what became of it */
+    PEER_NOTICE_STATE,  /* a recipe: what the group remembers of the name, from its primary or to it */
+    PEER_NOTICE_COPY,   /* a recipe: what has become of that state, at a member or in the group */
     PEER_NOTICE_KINDS
 };
 
 #define MOST_PERMITS 1000000u                     /* of a semaphore */
-#define PEER_NOTICE_NUMBERS 18u                   /* that a notice can carry */
+#define PEER_NOTICE_NUMBERS 20u                   /* that a notice can carry */
 #define PEER_NOTICE_TEXTS 5u                      /* that a notice can carry */
 #define PEER_NOTICE_PAGE_BYTES ((size_t)32 << 10) /* of the longest text: a page of an answer */
 
@@ -71,6 +75,8 @@ struct peer_notice {
     uint64_t cursor;       /* where the page begins that is asked for, or the one after this; 0: this was the last */
     uint64_t permits;      /* of a semaphore; 0: the name is none */
     uint64_t asked_back;   /* 1: somebody asks for the hold that was renewed */
+    uint64_t recipe;       /* which, and what is wanted of it: service/replica.h */
+    uint64_t amount;       /* that a client has said */
     struct cv_text client; /* the name that a client has given itself */
     struct cv_text value;  /* that a leader publishes */
     struct cv_text page;   /* items: service/listed.h */

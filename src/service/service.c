@@ -14,6 +14,7 @@
 #include "service/listing.h"
 #include "service/named_election.h"
 #include "service/position.h"
+#include "service/recipe.h"
 #include "service/redis_call.h"
 #include "service/session.h"
 #include "service/ttl_promise.h"
@@ -34,7 +35,7 @@ static void serve_again(struct lock *lock)
 /* The lease has come or run out. When it runs out, what clients have ends before anything else happens. */
 static void leased(void *context, bool leased)
 {
-    const struct cv_service *service = context;
+    struct cv_service *service = context;
     for (size_t i = 0; i < service->host->count; i++) {
         struct lock *lock = service->host->all[i]->user;
         if (lock && leased)
@@ -44,6 +45,10 @@ static void leased(void *context, bool leased)
     }
     if (leased)
         peer_request_resume(context);
+    if (leased)
+        replicas_resume(service);
+    else
+        recipe_lease_lost(service);
 }
 
 static void serve_all(const struct cv_service *service)
@@ -58,8 +63,9 @@ static void grace_ends(struct cv_alarm *alarm)
     serve_all(cv_alarm_owner(alarm, struct cv_service, grace));
 }
 
-static void refuse_all(const struct cv_service *service, const char *why)
+static void refuse_all(struct cv_service *service, const char *why)
 {
+    recipe_refuse_all(service, why);
     for (size_t i = 0; i < service->host->count; i++)
         if (service->host->all[i]->user)
             lock_refuse_waiting(service->host->all[i]->user, why);
@@ -72,6 +78,7 @@ static void began(void *context)
     if (!cv_view_has_fences(&service->host->view))
         refuse_all(service, NO_FENCES);
     peer_request_resume(service);
+    replicas_resume(service);
     if (ttl_promise_in_grace(service))
         cv_alarm_set(service->alarms, &service->grace, service->member->grace_until_us);
     else
@@ -135,6 +142,9 @@ int cv_service_listen(struct cv_service *service, const char *what, const char *
 {
     if (!service->listener_count && cv_alarms_reserve(service->alarms, 2)) /* for the grace, and for places in queues */
         return CV_ENOMEM;
+    const int error = service->listener_count ? 0 : replicas_open(service, complaint);
+    if (error)
+        return error;
     struct cv_listener *listener = &service->listeners[service->listener_count++];
     listener->incoming = session_accept;
     listener->context = service;
@@ -146,6 +156,7 @@ int cv_service_listen(struct cv_service *service, const char *what, const char *
 static void reconsider_wait(struct session *session)
 {
     const struct cv_instance *instance = session->wait.lock ? session->wait.lock->instance : NULL;
+    recipe_reconsider(session);
     if (!instance || access_allowed(session, instance->subject == CV_SUBJECT_LEADER ? CV_MAY_ELECT : CV_MAY_LOCK,
                                     cv_instance_name(instance)))
         return;
@@ -197,6 +208,7 @@ void cv_service_close(struct cv_service *service)
 
 void cv_service_free(struct cv_service *service)
 {
+    replicas_free(service);
     while (service->discarded)
         listing_discard(&service->discard_chore);
     while (service->spare) {

@@ -10,6 +10,7 @@
 #include "service/grant_statistics.h"
 #include "service/peer_request.h"
 #include "service/redis_script.h"
+#include "service/replica.h"
 
 #define TOO_MANY_CLIENTS "ERR max number of clients reached"
 #define NO_QUORUM "NOQUORUM a majority of the group cannot be reached"
@@ -64,6 +65,7 @@ struct cv_service {
     uint64_t tickets;                                 /* given to questions so far */
 
     struct redis_scripts scripts;
+    struct replicas replicas; /* of recipes */
 
     struct listing *listings;
     uint64_t listing_count;

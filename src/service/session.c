@@ -17,6 +17,7 @@
 #include "service/lock_all.h"
 #include "service/observers.h"
 #include "service/places.h"
+#include "service/recipe.h"
 #include "service/redis_call.h"
 #include "service/ttl_promise.h"
 
@@ -38,7 +39,8 @@ static struct session *session_of_chore(struct cv_chore *chore)
 /* Does a command of the session wait for something? */
 static bool is_busy(const struct session *session)
 {
-    return session->wait.lock || session->granting || session->request.name || session->all || session->redis;
+    return session->wait.lock || session->granting || session->request.name || session->all || session->redis ||
+           session->order;
 }
 
 static bool may_go_on(const struct session *session)
@@ -373,6 +375,10 @@ static void waited_too_long(struct cv_alarm *alarm)
 void session_timed_out(struct waiter *wait)
 {
     struct session *session = wait->session;
+    if (session->order) {
+        recipe_timed_out(session);
+        return;
+    }
     if (wait->lock)
         lock_give_up(wait);
     else if (session->granting)
@@ -427,6 +433,7 @@ static void let_go_some(struct session *session)
 static void let_go(struct session *session)
 {
     lock_all_drop(session);
+    recipe_drop(session);
     if (session->wait.lock)
         lock_give_up(&session->wait);
     cv_alarm_cancel(session->service->alarms, &session->wait.alarm);

@@ -16,6 +16,8 @@
 #define SESSION_HIGH_WATER ((size_t)256 << 10)
 
 struct listing;
+struct recipe_order;
+struct recipe_tie;
 struct redis_call;
 
 /* What a session holds, though another member keeps it now. */
@@ -43,6 +45,9 @@ struct session {
     uint64_t holding;           /* how many holds */
     uint64_t observing;         /* how many observers */
     struct lock_all *all;       /* LOCKALL that is under way, or NULL */
+    struct recipe_order *order; /* of a recipe, that is being carried out, or NULL */
+    struct recipe_tie *ties;    /* what belongs to it of recipes */
+    uint64_t tied;              /* how many */
     struct listing *listing;    /* LOCKS that is being answered, or NULL */
     struct cv_chore chore;      /* more commands have come than one turn of the loop has time for */
     struct cv_alarm unfinished; /* a command has begun, and has to end by then */

@@ -21,7 +21,9 @@ static const enum cv_subject subject_of[PEER_NOTICE_KINDS] = {
     [PEER_NOTICE_WAITERS] = CV_SUBJECT_LOCK,    [PEER_NOTICE_ASK_BACK] = CV_SUBJECT_LOCK,
     [PEER_NOTICE_PAGE] = CV_SUBJECT_LOCK,       [PEER_NOTICE_FORCE] = CV_SUBJECT_LOCK,
     [PEER_NOTICE_FORCED] = CV_SUBJECT_LOCK,     [PEER_NOTICE_LOOK] = CV_SUBJECT_LOCK,
-    [PEER_NOTICE_WATCH] = CV_SUBJECT_LOCK,
+    [PEER_NOTICE_WATCH] = CV_SUBJECT_LOCK,      [PEER_NOTICE_ASK] = CV_SUBJECT_LOCK,
+    [PEER_NOTICE_DONE] = CV_SUBJECT_LOCK,       [PEER_NOTICE_STATE] = CV_SUBJECT_LOCK,
+    [PEER_NOTICE_COPY] = CV_SUBJECT_LOCK,
 };
 
 /* All numbers differ, so that a mix-up shows. */
@@ -47,6 +49,8 @@ static struct peer_notice sample(enum peer_notice_kind kind)
                                 .cursor = 14,
                                 .permits = 15,
                                 .asked_back = 1,
+                                .recipe = 16,
+                                .amount = 17,
                                 .client = cv_text("alice@web:12:make"),
                                 .value = {"any\0bytes", 9},
                                 .page = cv_text(""),

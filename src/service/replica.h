@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The same state of a recipe's name at all members: primary and backups. In each view one member is the primary of the
+ * name. It carries out the orders of all nodes' clients, one after the other, and sends the new state to all others.
+ * Nobody is told of the effect before enough members have the state: a majority of the voters, on disk if the recipe
+ * has to outlast restarts.
+ *
+ *     a client's node            primary                     the others
+ *     ASK            -------->   carries out the order
+ *                                STATE, to everybody   --->  keep it
+ *                                                      <---  COPY stored
+ *                                enough have it
+ *                                COPY kept, to everybody ->  tell their clients that wait
+ *                    <--------   DONE
+ *
+ * When a view begins, every member sends its states to the new primaries (STATE), then COPY told. A primary that has
+ * heard from all members takes the state with the highest version, and stores it at all members before it goes on.
+ *
+ * Why nothing is lost: members keep states of their own view only, and a member of the next view reports what it has
+ * after it has left the last one. So a state that enough members had is reported by one of them at least. Why no order
+ * counts twice: the state itself has the results of the latest orders of each node, and a node that asks again, because
+ * the primary is gone, gets that result.
+ *
+ * Versions are numbers of the view's block, as fences are: they rise over every crash, restart and change of members.
+ * The numbers that clients are told are versions, too.
+ */
+#ifndef CONCLAVE_SERVICE_REPLICA_H
+#define CONCLAVE_SERVICE_REPLICA_H
+
+#include "live/kept_files.h"
+#include "service/recipe_state.h"
+
+#define REPLICA_VERB_BITS 8u
+#define REPLICA_MOST_RECIPE ((uint64_t)RECIPES << REPLICA_VERB_BITS) /* in a notice: the recipe, and above it... */
+
+struct cv_service;
+struct recipe_order;
+struct recipe_tie;
+
+/* What COPY says of the state with that version. */
+enum replica_copy {
+    REPLICA_STORED,   /* the sender has it */
+    REPLICA_KEPT,     /* the group has it */
+    REPLICA_FORGOTTEN /* all members have it, and there is nothing in it: it may be forgotten */
+};
+
+#define REPLICA_TOLD 3u /* COPY: the sender has told all states that it has; `entry` is the number of its process */
+
+/* An order on its way: what a client wants, as the primary carries it out. */
+struct replica_ask {
+    struct replica_ask *next;
+    cv_node from;
+    uint32_t verb;
+    uint64_t session, ticket;
+    uint64_t answered; /* all orders of that node with lower tickets are answered */
+    uint64_t amount, number, time_ms, target;
+    struct cv_kept_text *client, *value;
+    int64_t result;
+};
+
+struct replica {
+    struct replica *chain; /* the next in the same slot of the table */
+    struct cv_service *service;
+    uint64_t key[2]; /* a digest of recipe and name */
+    enum recipe recipe;
+    struct recipe_state state;
+    uint64_t version;    /* of the state; 0: there is none */
+    uint64_t on_disk;    /* the version that is in the file */
+    uint64_t changed_ms; /* when it was changed last, by cv_loop_coarse_ms() */
+
+    /* At the primary, in this view. */
+    cv_set holders;                        /* members that have the version */
+    bool settled;                          /* the state is that of the group */
+    bool writing;                          /* enough members have yet to store it */
+    bool busy;                             /* orders are being carried out */
+    uint64_t place;                        /* of the last number that was given */
+    struct replica_ask *asks, **last_ask;  /* to be carried out */
+    struct replica_ask *done, **last_done; /* carried out, and not answered */
+
+    /* This node's clients: service/recipe.h */
+    struct recipe_order *orders, *last_order;
+    struct recipe_tie *ties;
+    bool stale;    /* what its sessions have has to be compared with the state */
+    uint64_t told; /* the change that clients who watch were told last */
+
+    size_t name_length;
+    char name[];
+};
+
+struct replicas {
+    struct replica **table;
+    size_t size, count;
+    uint64_t process;                   /* the number of this process */
+    uint64_t processes[CV_MAX_MEMBERS]; /* of the members of the view, as far as they have told */
+    uint64_t epoch;                     /* of the view that was entered last */
+    cv_set told;                        /* members that have told their states in this view */
+    bool lapsed;                        /* the lease has run out since: others may have gone on without this node */
+    struct cv_kept_files files;
+};
+
+/* Reads the files of this node. */
+int replicas_open(struct cv_service *service, struct cv_complaint *complaint);
+void replicas_free(struct cv_service *service);
+/* A view may have begun, or the lease come back. */
+void replicas_resume(struct cv_service *service);
+/* Do states of this recipe outlast a restart of all nodes? */
+bool replicas_outlast(const struct cv_service *service, enum recipe recipe);
+
+/* The replica of that name. NULL: too many names, or no memory. */
+struct replica *replica_open(struct cv_service *service, enum recipe recipe, struct cv_text name);
+/* By the digest: service/replica_file.h. */
+struct replica *replica_find_key(const struct cv_service *service, const uint64_t key[2]);
+struct replica *replica_find(const struct cv_service *service, enum recipe recipe, struct cv_text name);
+static inline struct cv_text replica_name(const struct replica *replica)
+{
+    return (struct cv_text){replica->name, replica->name_length};
+}
+/* Sends an order of this node to the primary. Its texts are shared. False: it cannot be sent now. */
+bool replica_order(struct replica *replica, const struct replica_ask *ask);
+
+void replica_hear_ask(struct cv_service *service, const struct peer_notice *notice);
+void replica_hear_done(struct cv_service *service, const struct peer_notice *notice);
+void replica_hear_state(struct cv_service *service, const struct peer_notice *notice);
+void replica_hear_copy(struct cv_service *service, const struct peer_notice *notice);
+
+#endif
