@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Every key of the help, and every button of the bar. */
 import assert from "node:assert/strict";
-import { advance, atStep, stepOf } from "./harness.js";
+import { advance, atStep, PATIENCE_MS, stepOf } from "./harness.js";
 
 const BULLY = "s=bully+--ids+0..4+--start+1";
 
@@ -108,6 +108,33 @@ export const keys = {
     assert.ok((await size()) > before);
     await page.locator("[data-do=smaller]").click();
     assert.equal(await size(), before);
+  },
+
+  async "dark or light is as the system has it, while the page is open, too, until somebody chooses"(open) {
+    const page = await open(BULLY, { colorScheme: "light" });
+    const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+    const becomes = (wanted) =>
+      page.waitForFunction((it) => document.documentElement.dataset.theme === it, wanted, { timeout: PATIENCE_MS });
+    const system = (colorScheme) => page.emulateMedia({ colorScheme });
+    await system("dark");
+    await becomes("dark");
+    await page.keyboard.press("+"); // the size is kept, and nothing else
+    await page.reload();
+    await page.locator("svg.network").first().waitFor();
+    await system("light");
+    await becomes("light");
+    await page.keyboard.press("d");
+    await becomes("dark");
+    await system("dark");
+    await system("light");
+    await page.reload();
+    await page.locator("svg.network").first().waitFor();
+    assert.equal(await theme(), "dark", "a choice stays");
+    await page.keyboard.press("d");
+    await becomes("light");
+    await system("dark");
+    await becomes("dark"); // what the system has was chosen: it is followed again
+    await system("light");
   },
 
   async "every button of the bar does something"(open) {

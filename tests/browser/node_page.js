@@ -186,11 +186,14 @@ export const nodePage = {
     await withNode(async (node, openPage) => {
       node.lock("build", "--", "sleep", "1000");
       node.lock(`${"long-".repeat(60)}name`, "--", "sleep", "1000");
+      const page = await openPage(open, { colorScheme: "light", bypassCSP: true, reducedMotion: "reduce" });
+      await row(page, "build").waitFor();
       for (const colorScheme of ["light", "dark"]) {
-        const page = await openPage(open, { colorScheme, bypassCSP: true, reducedMotion: "reduce" });
-        await row(page, "build").waitFor();
+        await page.emulateMedia({ colorScheme });
+        await page.locator(`html[data-theme=${colorScheme}]`).waitFor();
         assert.deepEqual(await findings(page), [], colorScheme);
       }
+      await page.emulateMedia({ colorScheme: "light" });
       const phone = await openPage(open, { width: 375, height: 667, hasTouch: true, isMobile: true });
       await row(phone, "build").waitFor();
       assert.equal(

@@ -11,31 +11,45 @@ function recall() {
   }
 }
 
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
 export class Look {
   constructor() {
-    const { theme, size } = recall();
-    this.theme = theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    const { chosen, size } = recall();
+    this.chosen = chosen === "dark" || chosen === "light" ? chosen : null; // null: as the system has it, now and later
     this.size = Number.isInteger(size) && SIZES[size] ? size : 1;
+    dark.addEventListener("change", () => this.apply());
     this.apply();
+  }
+
+  get theme() {
+    return this.chosen ?? (dark.matches ? "dark" : "light");
   }
 
   apply() {
     document.documentElement.dataset.theme = this.theme;
     document.documentElement.style.fontSize = `${SIZES[this.size]}px`;
+  }
+
+  keep() {
     try {
-      localStorage.setItem(KEY, JSON.stringify({ theme: this.theme, size: this.size }));
+      localStorage.setItem(KEY, JSON.stringify({ chosen: this.chosen ?? undefined, size: this.size }));
     } catch {
       // A page from a file may not be allowed to keep anything.
     }
   }
 
+  /** The other one. Whoever turns it back to what the system has follows the system again. */
   turnTheme() {
-    this.theme = this.theme === "dark" ? "light" : "dark";
+    const wanted = this.theme === "dark" ? "light" : "dark";
+    this.chosen = wanted === (dark.matches ? "dark" : "light") ? null : wanted;
     this.apply();
+    this.keep();
   }
 
   resize(by) {
     this.size = Math.max(0, Math.min(SIZES.length - 1, this.size + by));
     this.apply();
+    this.keep();
   }
 }
