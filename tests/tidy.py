@@ -66,6 +66,7 @@ FUNCTION_LINES = 100
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|root|home)/")
+REGISTRY_HOST = re.compile(r"//[\w.-]*\b(?:registry|pypi|crates|proxy\.golang|repo1?\.maven|deb\.debian)\.[\w.]+")
 ALGORITHM = re.compile(r"\bstruct cv_algorithm\s+(\w+)\s*=\s*\{.*?\.name\s*=\s*\"([^\"]+)\"", re.DOTALL)
 
 
@@ -295,6 +296,15 @@ def machine_paths(tree):
                 yield file.path, number, f"{match[0]} is a path of somebody's machine"
 
 
+def registry_hosts(tree):
+    """A mirror is a setting of the machine's tools."""
+    for file in tree:
+        for number, line in enumerate(file.lines, 1):
+            match = REGISTRY_HOST.search(line)
+            if match:
+                yield file.path, number, f"{match[0]} is where some machines get packages from; the tool that gets them knows"
+
+
 def built(tree):
     """Without a line in a meson.build, a file is silently not built and a test silently not run."""
     for file in tree:
@@ -366,7 +376,7 @@ def inside(tree):
 
 
 RULES = [algorithm_includes, room_includes, inner_includes, header_cycles, own_headers, base_names, global_names, library_includes, licence, columns, tabs, trailing_space, file_length,
-         function_length, unfinished, machine_paths, built, registered, documented, transcribed, pictured, inside]
+         function_length, unfinished, machine_paths, registry_hosts, built, registered, documented, transcribed, pictured, inside]
 
 
 def check(root):
@@ -450,6 +460,8 @@ BAD = [
     (machine_paths, {"docs/elections/bully.md": "look in /" "work/main\n"}),
     (machine_paths, {"docs/elections/bully.md": "(/" "root/x)\n"}),
     (machine_paths, {"src/core/a.c": SPDX + 'open("/' 'home/me/x");\n'}),
+    (registry_hosts, {"docs/elections/bully.md": "from https:/" "/registry.example.org/x\n"}),
+    (registry_hosts, {"scripts/a": "#!/bin/sh\n# SPDX-License-Identifier: MIT\ncurl https:/" "/files.pypi.org\n"}),
     (built, {"src/core/b.c": SPDX}),
     (built, {"tests/unit/b.c": SPDX}),
     (built, {"tests/b.sh": "# SPDX-License-Identifier: MIT\n"}),
