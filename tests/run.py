@@ -18,21 +18,12 @@ import sys
 import tempfile
 import time
 
-SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
-CONCLAVE = os.environ.get("CONCLAVE", str(SOURCE / "build" / "conclave"))
-PATIENCE = float(os.environ.get("CONCLAVE_TEST_PATIENCE", "60"))
+from support.experiments import CONCLAVE, PATIENCE, SOURCE, expect, lives, verdict, wait_until
+
 APPS = ("bellman-ford", "flood-max", "bfs-tree")
 GRAPH = ["--graph", "edges:1-2,2-3,3-4,4-1,2-5", "-n", "5"]
 
 VIEW_BITS = int(re.search(r"#define CV_VIEW_BITS (\d+)u", (SOURCE / "include" / "conclave" / "algorithm.h").read_text(encoding="utf-8")).group(1))
-
-failures = []
-
-
-def expect(what, truth, shown=""):
-    if not truth:
-        failures.append(what)
-        print(f"FAILED: {what}\n{shown}")
 
 
 def conclave(command, *words):
@@ -328,22 +319,6 @@ def children(pid):
     return [int(each) for each in path.read_text(encoding="ascii").split()] if path.exists() else []
 
 
-def lives(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def wait_until(what, truth):
-    deadline = time.monotonic() + PATIENCE
-    while not truth():
-        if time.monotonic() > deadline:
-            expect(what, False)
-            return
-        time.sleep(0.02)
-
-
 def start_idle():
     """A run in which nothing happens for long."""
     idle = subprocess.Popen([CONCLAVE, "run", "central", "-n", "5", "--request", "2@500000", "--until", "600000"],  # pylint: disable=consider-using-with
@@ -409,7 +384,7 @@ def main():
     runs = parser.parse_args().runs
     if runs:
         run_many(runs)
-        return 1 if failures else 0
+        return verdict()
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
         roll_call = (SOURCE / "examples" / "roll_call.c").read_text(encoding="utf-8")
@@ -429,8 +404,7 @@ def main():
         check_outputs(directory)
         check_endings()
         check_size()
-    print("FAILED" if failures else "ok")
-    return 1 if failures else 0
+    return verdict()
 
 
 if __name__ == "__main__":

@@ -5,56 +5,19 @@ calls skipped, if there is no MPI."""
 
 import json
 import os
-import pathlib
 import signal
 import subprocess
 import sys
-import time
 
-SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
-sys.path.insert(0, str(SOURCE / "tests"))
-from support import mpi  # noqa: E402  pylint: disable=wrong-import-position
+from support import mpi
+from support.experiments import CONCLAVE, ENVIRONMENT, PATIENCE, expect, ours, verdict, wait_until
 
-CONCLAVE = os.environ.get("CONCLAVE", str(SOURCE / "build" / "conclave"))
-PATIENCE = float(os.environ.get("CONCLAVE_TEST_PATIENCE", "60"))
 SKIPPED = 77
-MARK = f"run-mpi-{os.getpid()}"
-ENVIRONMENT = {**os.environ, **mpi.ENVIRONMENT, "CONCLAVE_TEST_MARK": MARK}
-
-failures = []
-
-
-def expect(what, truth, shown=""):
-    if not truth:
-        failures.append(what)
-        print(f"FAILED: {what}\n{shown}")
-
-
-def ours():
-    """The processes of this test's runs that still live."""
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            state = (path / "stat").read_text().rsplit(")", 1)[1].split()[0]
-            if MARK.encode() in (path / "environ").read_bytes() and state not in "ZX":
-                found.append((int(path.name), (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")))
-        except OSError:
-            pass
-    return found
-
-
-def wait_until(what, truth):
-    deadline = time.monotonic() + PATIENCE
-    while not truth():
-        if time.monotonic() > deadline:
-            expect(what, False, ours())
-            return
-        time.sleep(0.05)
 
 
 def start(ranks, *words):
     return subprocess.Popen([mpi.MPIRUN, "-n", str(ranks), CONCLAVE, "run", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            env=ENVIRONMENT, stdin=subprocess.DEVNULL)
+                            env={**ENVIRONMENT, **mpi.ENVIRONMENT}, stdin=subprocess.DEVNULL)
 
 
 def run(ranks, *words):
@@ -79,14 +42,13 @@ def main():
     code, out, err = run(1, "peterson", "-n", "4", "--json")
     expect("one rank", code == 0 and json.loads(out)["leader"] == 4, (out, err))
     process = start(2, "central", "-n", "3", "--request", "2@500000", "--until", "600000")
-    wait_until("three nodes", lambda: sum("conclave run" in words for _, words in ours()) >= 3 + 3 + 1 or process.poll() is not None)
+    wait_until("three nodes", lambda: sum("conclave run" in words for _, words in ours()) >= 3 + 3 + 1 or process.poll() is not None, ours)
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=PATIENCE)
-    wait_until("nothing outlives mpirun", lambda: not ours())
+    wait_until("nothing outlives mpirun", lambda: not ours(), ours)
     for pid, _ in ours():
         os.kill(pid, signal.SIGKILL)
-    print("FAILED" if failures else "ok")
-    return 1 if failures else 0
+    return verdict()
 
 
 if __name__ == "__main__":
