@@ -123,9 +123,10 @@ def test_own_algorithm(directory):
     refused = subprocess.run([CONCLAVE, "explore", broken], capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert refused.returncode == 2 and "cc does not compile it" in refused.stderr, refused
     with Served(str(source), "-n", "3") as served:
-        word = start_of(served.ask("GET", "/")[1])["words"][0]
-        assert word.endswith(f"/{source.stem}.so") and pathlib.Path(word).is_file(), word
-    assert not pathlib.Path(word).parent.exists(), "nothing is left behind"
+        start = start_of(served.ask("GET", "/")[1])
+        assert start == {"words": [str(source), "-n", "3"], "files": {}, "served": "call"}, start
+        begun = served.ask("POST", "/call/one/begin", json.dumps({"words": start["words"]}))
+        assert begun[0] == 200 and json.loads(begun[1])["ok"], begun
     with Served(str(mine), "-n", "3") as served:
         start = start_of(served.ask("GET", "/")[1])
         assert start["served"] == "call"
@@ -148,6 +149,37 @@ def test_own_algorithm(directory):
         assert served.ask("POST", "/call/one/now", "{}", {"Origin": "http://elsewhere.example"})[0] == 403
 
 
+def test_own_recording(directory):
+    """Recordings of an algorithm of one's own are told if it is brought along; a recording itself has no file loaded."""
+    source = SOURCE / "examples" / "roll_call.c"
+    of_group = {"node": 1, "lamport": 1, "subject": "group", "name": "group", "algorithm": "roll-call", "round": 1}
+    lines = ({"schema": 1, "type": "live", "node": 1, "started": 1000, "nodes": [1], "attributes": [1]},
+             {"time": 2000, "event": "start", **of_group}, {"time": 2000, "event": "elected", "leader": 1, **of_group}, {"type": "end", "time": 3000})
+    recording, nasty = pathlib.Path(directory) / "node1.jsonl", pathlib.Path(directory) / "nasty.jsonl"
+    recording.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    nasty.write_text(recording.read_text(encoding="utf-8").replace("roll-call", str(source)), encoding="utf-8")
+
+    def refused(*words):
+        done = subprocess.run([CONCLAVE, "explore", "--no-open", *map(str, words)], capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, done
+        return done.stderr
+
+    for words in ((recording,), (nasty,), (nasty, "--with", source)):
+        told = refused("--replay", *words)
+        assert "line 2" in told and "--with FILE" in told, told
+    assert "expected --replay" in refused("--with", source), "there is nothing to bring it for"
+    assert "--write" in refused("--with", source, "--replay", recording, "--write", nasty)
+    assert "as in ./FILE" in refused("--with", "roll_call.c", "--replay", recording)
+    with Served("--replay", str(recording), "--with", str(source)) as served:
+        start = start_of(served.ask("GET", "/")[1])
+        assert start["served"] == "call" and start["recordings"] == [recording.read_text(encoding="utf-8")], start
+        status, text = served.ask("POST", "/call/one/load", json.dumps({"recordings": start["recordings"]}))
+        told = json.loads(text)
+        assert status == 200 and told["ok"] and told["names"][0]["algorithm"] == "roll-call", text
+        history = json.loads(served.ask("POST", "/call/one/history", "{}")[1])
+        assert history[0]["text"] == "1 is asked to call an election, becomes leader", history
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         made = subprocess.run([CONCLAVE, "explore", "--write", pathlib.Path(directory) / "page.html"], capture_output=True,
@@ -155,7 +187,7 @@ def main():
         if made.returncode == 2 and "built without the page" in made.stderr:
             print("skipped: the program was built without the page; scripts/npm-packages and make")
             return SKIPPED
-        for test in (test_file, test_serving, test_own_algorithm):
+        for test in (test_file, test_serving, test_own_algorithm, test_own_recording):
             test(directory)
             print(f"ok: {test.__name__}")
     return 0

@@ -17,6 +17,7 @@ import xml.etree.ElementTree as xml
 
 import shiviz_check
 
+SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
 CONCLAVE = os.environ.get("CONCLAVE", "build/conclave")
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -266,6 +267,45 @@ def one_line(done, *words):
     assert done.returncode == 2 and text.count("\n") == 1 and all(word in text for word in words), (done, text)
 
 
+def one_node_is_one():
+    for words, expected in ((["sim", "bully", "-n", "1"], ", 1 node, seed"), (["run", "bully", "-n", "1"], ", 1 process, seed"),
+                            (["sim", "bully", "-n", "2", "--runs", "1"], ", 2 nodes, 1 run from"),
+                            (["sim", "bully", "-n", "1", "--runs", "2"], ", 1 node, 2 runs from")):
+        told = subprocess.run([CONCLAVE, *words], capture_output=True, text=True, check=True).stdout
+        assert expected in told, (words, told)
+
+
+def c_files_are_compiled(directory):
+    """An algorithm in C is run as its shared object would be, and nothing is left of what the compiler wrote."""
+    place = directory / "place"
+    place.mkdir()
+    source, broken = SOURCE / "examples" / "roll_call.c", directory / "broken.c"
+    broken.write_text("nonsense")
+
+    def told(*words, **more):
+        done = subprocess.run([CONCLAVE, *words], capture_output=True, check=False, env={**os.environ, "TMPDIR": str(place), **more})
+        assert not list(place.iterdir()), (words, list(place.iterdir()))
+        return done
+
+    for words in (["sim", source, "-n", "3"], ["check", source, "-n", "3"], ["run", source, "-n", "3"], ["list", source],
+                  ["compare", "election", "--nodes", "4", "--with", source]):
+        done = told(*map(str, words))
+        assert done.returncode == 0 and not done.stderr and re.search(b"[Rr]oll.call", done.stdout), (words, done)
+    again = told("sim", str(source), "-n", "3").stdout.decode().splitlines()[-1]
+    assert again == f"again     conclave sim {source} -n 3 --seed 1", again
+    done = told("sim", str(broken))
+    assert done.returncode == 2 and done.stderr.endswith(b"broken.c: cc does not compile it; expected an algorithm in C\n"), done
+    one_line(told("sim", str(broken), PATH=str(place)), "cc cannot be run")
+    (directory / "no.c").write_text("int x;")
+    one_line(told("sim", str(directory / "no.c")), "no.c: does not define conclave_algorithm")
+    done = told("sim", str(directory / "missing.c"))
+    assert done.returncode == 2 and b"missing.c" in done.stderr.splitlines()[-1], done
+    one_line(subprocess.run([CONCLAVE, "sim", str(source)], capture_output=True, check=False, env={**os.environ, "TMPDIR": str(broken)}), "TMPDIR")
+    for path in (broken, directory / "no.c"):
+        path.unlink()
+    place.rmdir()
+
+
 def failures_leave_nothing(directory):
     line = "bully --ids 0..7 --crash 7@0 --start 4"
     for option in ("--trace", "--svg", "--shiviz"):
@@ -306,6 +346,8 @@ def main():
         networks_are_drawn(pathlib.Path(name))
         states_are_told(pathlib.Path(name))
         runs_of_a_scenario_are_numbered(pathlib.Path(name))
+        one_node_is_one()
+        c_files_are_compiled(pathlib.Path(name))
         failures_leave_nothing(pathlib.Path(name))
     return 0
 

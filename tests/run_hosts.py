@@ -17,40 +17,7 @@ import sys
 import tempfile
 import time
 
-SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
-CONCLAVE = os.environ.get("CONCLAVE", str(SOURCE / "build" / "conclave"))
-PATIENCE = float(os.environ.get("CONCLAVE_TEST_PATIENCE", "60"))
-MARK = f"run-hosts-{os.getpid()}"
-ENVIRONMENT = {**os.environ, "CONCLAVE_TEST_MARK": MARK}
-
-failures = []
-
-
-def expect(what, truth, shown=""):
-    if not truth:
-        failures.append(what)
-        print(f"FAILED: {what}\n{shown}")
-
-
-def ours():
-    """The processes of this test's runs that still live, whoever their parents are."""
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if MARK.encode() in (path / "environ").read_bytes() and (path / "stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX":
-                found.append((int(path.name), (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")))
-    return found
-
-
-def wait_until(what, truth, shown=lambda: ""):
-    deadline = time.monotonic() + PATIENCE
-    while not truth():
-        if time.monotonic() > deadline:
-            expect(what, False, shown())
-            return False
-        time.sleep(0.02)
-    return True
-
+from support.experiments import CONCLAVE, ENVIRONMENT, PATIENCE, SOURCE, expect, ours, verdict, wait_until
 
 # ---- hosts ----
 
@@ -149,11 +116,12 @@ def check_reports(hosts):
     graph.write_text("1 2\n2 3\n3 4\n4 1\n2 5\n", encoding="utf-8")
     told = held(hosts, "a synchronizer on a graph of a file", "alpha", "--app", "bfs-tree", "--graph", str(graph))
     expect("hops", told and told["distances"] == {"1": 0, "2": 1, "3": 2, "4": 1, "5": 2}, told)
-    plugin = hosts.directory / "roll_call.so"
-    subprocess.run([os.environ.get("CC", "cc"), "-std=c17", "-shared", "-fPIC", "-I", str(SOURCE / "include"), "-o", str(plugin),
-                    str(SOURCE / "examples" / "roll_call.c")], check=True)
-    told = held(hosts, "a plugin", str(plugin), "-n", "6", "--start", "all")
-    expect("a plugin: n(n - 1) messages", told and told["messages"]["total"] == 30 and told["leader"] == 6, told)
+    source, plugin = SOURCE / "examples" / "roll_call.c", hosts.directory / "roll_call.so"
+    subprocess.run([os.environ.get("CC", "cc"), "-std=c17", "-shared", "-fPIC", "-I", str(SOURCE / "include"), "-o", str(plugin), str(source)],
+                   check=True)
+    for file in (plugin, source):
+        told = held(hosts, f"a plugin, {file.name}", str(file), "-n", "6", "--start", "all")
+        expect(f"{file.name}: n(n - 1) messages", told and told["messages"]["total"] == 30 and told["leader"] == 6, told)
     held(hosts, "a run that ends with the last exit", "token-ring", "-n", "5", "--entries", "2")
 
 
@@ -349,8 +317,7 @@ def main():
             for pid, _ in ours():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-    print("FAILED" if failures else "ok")
-    return 1 if failures else 0
+    return verdict()
 
 
 if __name__ == "__main__":

@@ -508,7 +508,7 @@ static int call_load(struct request *request)
     struct cv_story *story;
     const int error = recordings
                           ? recorded_begin(&story, recordings, json_number(request->arguments, "name", UINT64_MAX),
-                                           &request->complaint)
+                                           sources.find, &request->complaint)
                           : cv_story_load(&story, file ? file : "", &sources, &request->complaint);
     if (error)
         return error;

@@ -15,6 +15,7 @@
 
 struct reading {
     struct recorded_lines *to;
+    cv_find_algorithm *find; /* or NULL */
     struct cv_complaint *complaint;
     uint64_t text;   /* the number of the text, from 1 */
     uint64_t number; /* of the line */
@@ -119,14 +120,24 @@ static int read_header(struct reading *reading)
 
 /* ---- names ---- */
 
+/* A recording has nothing loaded: a name with a slash would be a file. */
+static const struct cv_algorithm *find_algorithm(const struct reading *reading, const char *name)
+{
+    const struct cv_algorithm *algorithm;
+    struct cv_complaint unsaid;
+    if (strchr(name, '/'))
+        return NULL;
+    return reading->find && reading->find(name, &algorithm, &unsaid) == 0 ? algorithm : cv_algorithm_find(name);
+}
+
 static int find_name(struct reading *reading, uint32_t *number)
 {
     struct recorded_lines *to = reading->to;
     const char *subject = json_text(reading->line, "subject"), *name = json_text(reading->line, "name");
     const char *algorithm_name = json_text(reading->line, "algorithm");
-    const struct cv_algorithm *algorithm = algorithm_name ? cv_algorithm_find(algorithm_name) : NULL;
+    const struct cv_algorithm *algorithm = algorithm_name ? find_algorithm(reading, algorithm_name) : NULL;
     if (!subject || !name || !algorithm)
-        return refuse(reading, "a subject, a name and a known algorithm");
+        return refuse(reading, "a subject, a name and a known algorithm; conclave explore --with FILE brings your own");
     for (uint64_t i = to->name_count; i-- > 0;)
         if (to->names[i].algorithm == algorithm && strcmp(to->names[i].name, name) == 0 &&
             strcmp(to->names[i].subject, subject) == 0) {
@@ -377,10 +388,11 @@ bool recorded_lines_are(const char *text)
     return are;
 }
 
-int recorded_lines_read(struct recorded_lines *lines, const struct json_value *texts, struct cv_complaint *complaint)
+int recorded_lines_read(struct recorded_lines *lines, const struct json_value *texts, cv_find_algorithm *find,
+                        struct cv_complaint *complaint)
 {
     *lines = (struct recorded_lines){0};
-    struct reading reading = {.to = lines, .complaint = complaint};
+    struct reading reading = {.to = lines, .find = find, .complaint = complaint};
     int error = 0;
     for (const struct json_value *it = texts ? texts->first : NULL; it && !error; it = it->after) {
         reading.text++;

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/event.h"
+#include "core/scenario/plan_inputs.h"
 #include "explore/json_reader.h"
 
 #define OF_NO_NAME UINT32_MAX
@@ -61,8 +62,12 @@ struct recorded_lines {
 /* Is that text one of them? */
 bool recorded_lines_are(const char *text);
 
-/* Reads one text for each node. 0, CV_ENOMEM, or CV_EINPUT with a complaint. Free in any case. */
-int recorded_lines_read(struct recorded_lines *lines, const struct json_value *texts, struct cv_complaint *complaint);
+/*
+ * Reads one text for each node. `find` knows algorithms by name, besides those that are built in; or it is NULL. 0,
+ * CV_ENOMEM, or CV_EINPUT with a complaint. Free in any case.
+ */
+int recorded_lines_read(struct recorded_lines *lines, const struct json_value *texts, cv_find_algorithm *find,
+                        struct cv_complaint *complaint);
 
 /* Did the node die, as far as the others know: does its recording end, and do they go on without it? */
 bool recorded_lines_died(const struct recorded_lines *lines, cv_node node);

@@ -233,9 +233,10 @@ static void forget_beginning(struct explored *world)
     world->recorded = true;
 }
 
-static int begin(struct recorded *recorded, struct cv_story **story, struct cv_complaint *complaint)
+static int begin(struct recorded *recorded, struct cv_story **story, cv_find_algorithm *find,
+                 struct cv_complaint *complaint)
 {
-    static const struct word_sources nowhere = {0};
+    const struct word_sources sources = {.find = find};
     const struct recorded_lines *lines = &recorded->lines;
     recorded->deaths = calloc(lines->nodes, sizeof *recorded->deaths);
     struct json_value *words = words_of(recorded);
@@ -248,23 +249,23 @@ static int begin(struct recorded *recorded, struct cv_story **story, struct cv_c
     if (!error)
         error = put_in_order(recorded);
     if (!error)
-        error = cv_story_begin(story, words, &nowhere, complaint);
+        error = cv_story_begin(story, words, &sources, complaint);
     json_free(words);
     return error;
 }
 
-int recorded_begin(struct cv_story **story, const struct json_value *texts, uint64_t name,
+int recorded_begin(struct cv_story **story, const struct json_value *texts, uint64_t name, cv_find_algorithm *find,
                    struct cv_complaint *complaint)
 {
     struct recorded *recorded = calloc(1, sizeof *recorded);
     *story = NULL;
-    int error = recorded ? recorded_lines_read(&recorded->lines, texts, complaint) : CV_ENOMEM;
+    int error = recorded ? recorded_lines_read(&recorded->lines, texts, find, complaint) : CV_ENOMEM;
     if (!error && name != UINT64_MAX && name >= recorded->lines.name_count)
         error = cv_complain(complaint, "name %llu: expected the number of one of %llu names", (unsigned long long)name,
                             (unsigned long long)recorded->lines.name_count);
     if (!error) {
         recorded->name = name == UINT64_MAX ? most_told(&recorded->lines) : (uint32_t)name;
-        error = begin(recorded, story, complaint);
+        error = begin(recorded, story, find, complaint);
     }
     if (error) {
         recorded_free(recorded);

@@ -14,9 +14,10 @@ struct recorded;
 
 /*
  * Begins the story of the name with that number; UINT64_MAX: of the lock, or else the name, of which most is told.
- * `texts` is a list of recordings. 0, CV_ENOMEM, or CV_EINPUT with a complaint.
+ * `texts` is a list of recordings; `find` may be NULL: only the built-in algorithms are known. 0, CV_ENOMEM, or
+ * CV_EINPUT with a complaint.
  */
-int recorded_begin(struct cv_story **story, const struct json_value *texts, uint64_t name,
+int recorded_begin(struct cv_story **story, const struct json_value *texts, uint64_t name, cv_find_algorithm *find,
                    struct cv_complaint *complaint);
 void recorded_free(struct recorded *recorded);
 

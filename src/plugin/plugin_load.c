@@ -20,6 +20,12 @@ static int complain_of_half(const char *path, struct cv_complaint *complaint)
     return cv_complain(complaint, "%s: the file ends too early; expected the whole shared object", path);
 }
 
+static bool is_source(const char *path)
+{
+    const size_t length = strlen(path);
+    return length > 2 && strcmp(path + length - 2, ".c") == 0;
+}
+
 /* `file` is what the loader opens, `path` what the user knows it by. */
 static int load(const char *file, const char *path, table_check *check, const struct cv_algorithm **algorithm,
                 struct cv_complaint *complaint)
@@ -29,8 +35,8 @@ static int load(const char *file, const char *path, table_check *check, const st
         const char *why = dlerror();
         const size_t length = strlen(file);
         const bool named = strncmp(why, file, length) == 0 && why[length] == ':';
-        return cv_complain(complaint, "%s: %s; expected a shared object with an algorithm", path,
-                           why + (named ? length + 2 : 0));
+        return cv_complain(complaint, "%s: %s; expected a shared object with an algorithm%s", path,
+                           why + (named ? length + 2 : 0), is_source(path) ? ", as cc -shared -fPIC makes it" : "");
     }
     *algorithm = dlsym(object, "conclave_algorithm");
     const int error =
@@ -50,14 +56,15 @@ static int guard(const char *path, const struct cv_algorithm **algorithm, struct
                : cv_complain(complaint, "%s: expected at most %u shared objects at a time", path, CV_MOST_GUARDED);
 }
 
-int cv_plugin_load(const char *path, const struct cv_algorithm **algorithm, struct cv_complaint *complaint)
+int cv_plugin_load(const char *file, const char *path, const struct cv_algorithm **algorithm,
+                   struct cv_complaint *complaint)
 {
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    const bool whole = file < 0 || plugin_file_is_whole(file);
-    if (file >= 0)
-        close(file);
+    const int opened = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const bool whole = opened < 0 || plugin_file_is_whole(opened);
+    if (opened >= 0)
+        close(opened);
     const int error =
-        whole ? load(path, path, plugin_table_check, algorithm, complaint) : complain_of_half(path, complaint);
+        whole ? load(file, path, plugin_table_check, algorithm, complaint) : complain_of_half(path, complaint);
     return error ? error : guard(path, algorithm, complaint);
 }
 

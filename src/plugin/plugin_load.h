@@ -15,8 +15,12 @@ struct cv_plugin {
     struct cv_plugin *next;
 };
 
-/* Loads a file for an experiment of the user who names it, whoever owns the file. */
-int cv_plugin_load(const char *path, const struct cv_algorithm **algorithm, struct cv_complaint *complaint);
+/*
+ * Loads a file for an experiment of the user who names it, whoever owns the file. `path` is what the user knows it by,
+ * which is another if the file was made of it.
+ */
+int cv_plugin_load(const char *file, const char *path, const struct cv_algorithm **algorithm,
+                   struct cv_complaint *complaint);
 
 /*
  * Loads a file for a node, which runs its code for others: only if nobody but root and the node's user can have written

@@ -158,6 +158,8 @@ def untrusted_files():
         refuse("lock *", files.path / "empty.so", "0 bytes")
         (files.path / "text.so").write_text("no object\n" * 10)
         refuse("lock *", files.path / "text.so", "expected a shared object")
+        (files.path / "sk.c").write_text(MUTEX.read_text(encoding="utf-8"), encoding="utf-8")
+        refuse("lock *", files.path / "sk.c", "expected a shared object", "cc -shared")
         for bytes_left in (20, 70, 1000, 5000):
             (files.path / "half.so").write_bytes(good.read_bytes()[:bytes_left])
             refuse("lock *", files.path / "half.so", "expected")

@@ -176,7 +176,7 @@ static void note(void *context, const struct option_row *row, char **words, int 
 
 const struct options check_options = {
     .name = "check",
-    .usage = "ALGORITHM|./FILE.so [OPTION...]",
+    .usage = "ALGORITHM|./FILE.c|./FILE.so [OPTION...]",
     .about = "Tries every order of events of a small group and judges every state and every end. Prints a "
              "violation step by step, as short as possible.",
     .rows = rows,

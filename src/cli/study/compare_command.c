@@ -95,9 +95,10 @@ static const struct option_row rows[] = {
      .help = "plot messages against n, for synchronizers against time, as FILE.svg or FILE.png; PNG needs "
              "rsvg-convert",
      .take = take_plot},
-    {"with", "FILE.so", OPTION_TAKE, 0,
-     .help = "compare an algorithm of your own, too, with the formulas of its table; repeatable", .take = take_own,
-     .repeats = true},
+    {"with", "FILE", OPTION_TAKE, 0,
+     .help =
+         "compare an algorithm of your own, too, in C or a shared object, with the formulas of its table; repeatable",
+     .take = take_own, .repeats = true},
     {0},
 };
 

@@ -10,10 +10,10 @@
 
 #include "algorithm/registry.h"
 #include "cli/command.h"
-#include "cli/study/explore_compile.h"
 #include "cli/study/explore_files.h"
 #include "cli/study/explore_page.h"
 #include "cli/study/explore_serve.h"
+#include "cli/study/plugin.h"
 #include "cli/study/step_limit.h"
 #include "core/parse.h"
 #include "show/output.h"
@@ -23,7 +23,13 @@ struct request {
     const char *replay;
     uint32_t port;
     bool no_open;
+    struct plugin_list own;
 };
+
+static int take_own(void *request, const char *path, struct cv_complaint *complaint)
+{
+    return plugin_add(&((struct request *)request)->own, path, complaint);
+}
 
 #define FIELD(member) offsetof(struct request, member)
 
@@ -34,6 +40,9 @@ static const struct option_row rows[] = {
      .help =
          "instead of an algorithm: open a counterexample of conclave check --trace, a trace of conclave sim --trace, a "
          "story that the page exported, or the recordings of a live cluster, one file for each node"},
+    {"with", "FILE", OPTION_TAKE, 0,
+     .help = "with --replay: an algorithm of your own that live nodes recorded, in C or a shared object; repeatable",
+     .take = take_own, .repeats = true},
     {"port", "P", OPTION_NUMBER32, FIELD(port), .help = "serve the page at this port (the first free one from 7780 on)",
      .least = 1, .most = 65535},
     {"no-open", NULL, OPTION_SWITCH, FIELD(no_open), .help = "open no browser; the address is printed in any case"},
@@ -194,7 +203,7 @@ static bool needs_program(const struct cv_plan *plan)
 
 static int start_page(const struct request *request, struct explore_start *start, struct cv_complaint *complaint)
 {
-    start->served = start->plan && needs_program(start->plan);
+    start->served = request->own.count || (start->plan && needs_program(start->plan));
     if (start->served && request->write)
         return cv_complain(complaint,
                            "--write %s: expected a built-in algorithm; one of your own needs the program "
@@ -225,6 +234,10 @@ static int explore_words(const struct request *request, int count, char **words,
     struct sim_request sim = {0};
     struct explore_start start = {0};
     int error = 0;
+    if (request->own.count && !request->replay)
+        return cv_complain(complaint, "--with %s: expected --replay with recordings of live nodes",
+                           cv_brief(request->own.paths[0]).text);
+    plugin_know(&request->own);
     if (request->replay)
         return explore_replay(request, count, words, complaint);
     if (count > 1) {
@@ -237,18 +250,6 @@ static int explore_words(const struct request *request, int count, char **words,
     return error;
 }
 
-/* A C file among the words is compiled; the shared object takes its place. */
-static int compile_words(int count, char **words, struct explore_object *object, struct cv_complaint *complaint)
-{
-    for (int i = 1; i < count; i++)
-        if (explore_is_source(words[i]) && (i == 1 || words[i - 1][0] != '-')) {
-            const int error = explore_compile(words[i], object, complaint);
-            words[i] = object->path;
-            return error;
-        }
-    return 0;
-}
-
 int command_explore(int argc, char **argv)
 {
     struct request request = {0};
@@ -259,11 +260,7 @@ int command_explore(int argc, char **argv)
         command_out_of_memory();
     split_words(argc, argv, own, &own_count, words, &count);
     if (options_take(&explore_options, own_count, own, &request, &code)) {
-        struct explore_object object = {0};
-        int error = compile_words(count, words, &object, &complaint);
-        if (!error)
-            error = explore_words(&request, count, words, &complaint);
-        explore_object_remove(&object);
+        const int error = explore_words(&request, count, words, &complaint);
         code = error ? command_fail(error, &complaint) : EXIT_HELD;
     }
     free(own);

@@ -46,7 +46,7 @@ int explore_words_try(int count, char **words, struct cv_complaint *complaint)
 static int load_recordings(struct explore_files *files, struct cv_complaint *complaint)
 {
     struct json_value *texts = list_of(files->count, files->texts);
-    const int error = texts ? recorded_begin(&files->story, texts, UINT64_MAX, complaint) : CV_ENOMEM;
+    const int error = texts ? recorded_begin(&files->story, texts, UINT64_MAX, plugin_find, complaint) : CV_ENOMEM;
     json_free(texts);
     return error;
 }

@@ -36,8 +36,9 @@ static const struct option_row rows[] = {
     {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "print JSON"},
     {"diagram", NULL, OPTION_SWITCH, FIELD(diagram), .help = "draw each run (with --name)"},
     {"svg", "FILE", OPTION_TEXT, FIELD(svg), .help = "write each run as SVG (with --name)"},
-    {"with", "FILE.so", OPTION_TAKE, 0, .help = "an algorithm of your own that was recorded; repeatable",
-     .take = take_own, .repeats = true},
+    {"with", "FILE", OPTION_TAKE, 0,
+     .help = "an algorithm of your own that was recorded, in C or a shared object; repeatable", .take = take_own,
+     .repeats = true},
     {0},
 };
 

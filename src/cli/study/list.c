@@ -288,7 +288,7 @@ static const struct option_row rows[] = {
 
 const struct options list_options = {
     .name = "list",
-    .usage = "[ALGORITHM|./FILE.so] [OPTION...]",
+    .usage = "[ALGORITHM|./FILE.c|./FILE.so] [OPTION...]",
     .about = "Lists the algorithms: what each assumes, promises and costs; or tells all about one.",
     .rows = rows,
     .lenient = true,

@@ -10,7 +10,7 @@
 #include "algorithm/registry.h"
 #include "cli/command.h"
 #include "cli/study/embedded_files.h"
-#include "cli/study/explore_compile.h"
+#include "cli/study/plugin_source.h"
 #include "core/parse.h"
 
 #define LONGEST_NAME 40u
@@ -222,7 +222,7 @@ int command_new(int argc, char **argv)
     int code;
     if (!read_request(&request, argc, argv, &code))
         return code;
-    if (explore_find_headers(beside) || !realpath(beside, headers))
+    if (plugin_find_headers(beside) || !realpath(beside, headers))
         snprintf(headers, sizeof headers, "include");
     const bool here = strcmp(request.directory, ".") == 0;
     const char *place = here ? "" : request.directory, *slash = here ? "" : "/";

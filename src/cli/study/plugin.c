@@ -5,20 +5,41 @@
 
 #include "algorithm/registry.h"
 #include "cli/nearest.h"
+#include "cli/study/plugin_source.h"
 #include "core/parse.h"
 #include "plugin/plugin_load.h"
+
+static const struct plugin_list *known;
+
+static int load(const char *path, const struct cv_algorithm **algorithm, struct cv_complaint *complaint)
+{
+    const char *object;
+    const int error = plugin_object(path, &object, complaint);
+    return error ? error : cv_plugin_load(object, path, algorithm, complaint);
+}
+
+void plugin_know(const struct plugin_list *list)
+{
+    known = list;
+}
 
 int plugin_find(const char *name, const struct cv_algorithm **algorithm, struct cv_complaint *complaint)
 {
     if (strchr(name, '/'))
-        return cv_plugin_load(name, algorithm, complaint);
+        return load(name, algorithm, complaint);
+    for (uint32_t i = 0; known && i < known->count; i++)
+        if (strcmp(known->algorithms[i]->name, name) == 0) {
+            *algorithm = known->algorithms[i];
+            return 0;
+        }
     *algorithm = cv_algorithm_find(name);
     if (*algorithm)
         return 0;
     struct nearest nearest = nearest_to(name);
     for (const struct cv_algorithm *const *it = cv_algorithms; *it; it++)
         nearest_offer(&nearest, (*it)->name);
-    return cv_complain(complaint, "%s: no such algorithm%s; conclave list shows them all, ./FILE.so loads your own",
+    return cv_complain(complaint,
+                       "%s: no such algorithm%s; conclave list shows them all, ./FILE.c or ./FILE.so is your own",
                        cv_brief(name).text, nearest_question(&nearest, "").text);
 }
 
@@ -27,10 +48,11 @@ int plugin_add(struct plugin_list *list, const char *path, struct cv_complaint *
     struct cv_complaint why;
     const struct cv_algorithm *algorithm;
     if (!strchr(path, '/'))
-        return cv_complain(complaint, "--with %s: expected a path with a slash, as in ./FILE.so", cv_brief(path).text);
+        return cv_complain(complaint, "--with %s: expected a path with a slash, as in ./FILE.c or ./FILE.so",
+                           cv_brief(path).text);
     if (list->count == PLUGIN_MOST)
         return cv_complain(complaint, "--with %s: expected at most %u of them", cv_brief(path).text, PLUGIN_MOST);
-    const int error = cv_plugin_load(path, &algorithm, &why);
+    const int error = load(path, &algorithm, &why);
     if (error)
         return error == CV_EINPUT ? cv_complain(complaint, "--with %s", why.text) : error;
     for (uint32_t i = 0; i < list->count; i++)

@@ -326,7 +326,7 @@ static int read_line(struct reading *reading, const json_t *line)
         return read_view(reading, line);
     const struct cv_algorithm *algorithm = algorithm_name ? find_algorithm(reading->recording, algorithm_name) : NULL;
     if (!algorithm || !subject || !text_of(line, "name"))
-        return complain(reading, "expected a subject, a name and a known algorithm; --with FILE.so brings your own");
+        return complain(reading, "expected a subject, a name and a known algorithm; --with FILE brings your own");
     struct recording_story *story = story_of(reading->recording, subject, text_of(line, "name"), algorithm);
     if (!story)
         return CV_ENOMEM;

@@ -100,7 +100,7 @@ static const struct option_row rows[] = {
 
 const struct options run_options = {
     .name = "run",
-    .usage = "ALGORITHM|./FILE.so [OPTION...]",
+    .usage = "ALGORITHM|./FILE.c|./FILE.so [OPTION...]",
     .about = "Runs an algorithm between real processes, one for each node, on this machine or on several. Takes the "
              "options\n"
              "of conclave sim that mean something there, and prints the same report. Times are milliseconds.",

@@ -12,14 +12,16 @@
 
 #include "cli/command.h"
 #include "cli/study/job.h"
+#include "cli/study/plugin_source.h"
 #include "core/parse.h"
 
 /* ---- the experiment's side ---- */
 
-static int read_plugin(const char *path, struct cv_place_file *file, char **bytes, struct cv_complaint *complaint)
+static int read_plugin(const char *path, const char *object, struct cv_place_file *file, char **bytes,
+                       struct cv_complaint *complaint)
 {
     struct stat status;
-    const int opened = open(path, O_RDONLY | O_CLOEXEC);
+    const int opened = open(object, O_RDONLY | O_CLOEXEC);
     if (opened < 0 || fstat(opened, &status)) {
         const int error = errno;
         if (opened >= 0)
@@ -48,9 +50,12 @@ static int gather_files(struct run_places *places, const struct run_request *req
         places->files[command->file_count++] =
             (struct cv_place_file){named[i].name, named[i].text, strlen(named[i].text)};
     for (uint32_t i = 0; i < 2; i++) {
+        const char *object;
         if (!words[i] || !strchr(words[i], '/'))
             continue;
-        const int error = read_plugin(words[i], &places->files[command->file_count], &places->plugins[i], complaint);
+        int error = plugin_object(words[i], &object, complaint);
+        if (!error)
+            error = read_plugin(words[i], object, &places->files[command->file_count], &places->plugins[i], complaint);
         if (error)
             return error;
         command->file_count++;

@@ -112,7 +112,7 @@ static void note(void *context, const struct option_row *row, char **words, int 
 
 const struct options sim_options = {
     .name = "sim",
-    .usage = "ALGORITHM|./FILE.so [OPTION...]",
+    .usage = "ALGORITHM|./FILE.c|./FILE.so [OPTION...]",
     .about = "Runs an algorithm in virtual time. The same seed and options print the same bytes.",
     .rows = rows,
     .more = "Exit codes: 0 held, 1 violated, 2 wrong usage or unfinished.\n"

@@ -333,8 +333,9 @@ void cv_report_text(FILE *out, const struct cv_report *report)
     const struct cv_run *run = report->run;
     const struct cv_judgement *judgement = report->judgement;
     const struct cv_algorithm *algorithm = run->scenario->algorithm;
-    fprintf(out, "%s, %u %s, seed %llu\n", algorithm->title, run->scenario->group.nodes,
-            run->real_time ? "processes" : "nodes", (unsigned long long)run->scenario->seed);
+    const uint32_t nodes = run->scenario->group.nodes;
+    const char *noun = run->real_time ? nodes == 1 ? "process" : "processes" : nodes == 1 ? "node" : "nodes";
+    fprintf(out, "%s, %u %s, seed %llu\n", algorithm->title, nodes, noun, (unsigned long long)run->scenario->seed);
     if (algorithm->problem == CV_MUTEX)
         text_entries(out, run);
     if (algorithm->problem == CV_SYNCHRONIZER || algorithm->problem == CV_PATHS)

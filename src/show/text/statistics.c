@@ -80,8 +80,9 @@ static void text_summary(FILE *out, const char *name, struct cv_sample *sample)
 
 void cv_survey_text(FILE *out, struct cv_survey *survey)
 {
-    fprintf(out, "%s, %u nodes, %llu runs from seed %llu on\n", survey->algorithm->title, survey->nodes,
-            (unsigned long long)survey->runs, (unsigned long long)survey->seed);
+    fprintf(out, "%s, %u node%s, %llu run%s from seed %llu on\n", survey->algorithm->title, survey->nodes,
+            survey->nodes == 1 ? "" : "s", (unsigned long long)survey->runs, survey->runs == 1 ? "" : "s",
+            (unsigned long long)survey->seed);
     text_summary(out, "messages", &survey->messages);
     text_summary(out, "time", &survey->time);
     text_summary(out, "decided", &survey->decided);
