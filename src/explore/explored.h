@@ -151,7 +151,7 @@ struct explored_present {
     uint32_t planned_done; /* the first so many planned faults are over */
     uint64_t epoch;        /* the number of the view */
     cv_node coordinator;   /* of the view, or CV_NOBODY */
-    bool asked_back;       /* a handler has asked about a node that is back: see explored_step.c */
+    bool unlike_checker;   /* a node knew of another what it would not know in the checker */
     bool unstarted;        /* the members of the view are yet to start: requests that are due at once come first */
     uint64_t last_alarm;   /* the latest time at which a client was ever to request or to leave */
     uint32_t change_count; /* of the network, for each of which a view is to begin */

@@ -112,7 +112,7 @@ static void list_requests(struct explored *world, struct explored_events *events
         if (!(it->flags & EXPLORED_INSIDE))
             continue;
         struct explored_event event = event_of(EVENT_LEAVE, node, CV_NOBODY);
-        event.likely = true;
+        event.likely = it->leave_due != CV_NEVER;
         event.due = it->leave_due;
         event.order = it->order;
         add(world, events, event);

@@ -143,13 +143,22 @@ bool explored_to_tell(struct explored *world, cv_node node, cv_node other)
     return !world->present.missed || !explored_alive(world, other);
 }
 
-/* A node that is dead or was is told of by itself; whatever else is lost or found again, by the last change. */
+/*
+ * A node that is dead or was is told of by itself; whatever else is lost or found again, by the last change. In a graph
+ * the death and the return of a node are news of all others for itself, too.
+ */
 uint64_t explored_report_due(struct explored *world, cv_node node, cv_node other, uint64_t *order)
 {
     const struct explored_node *it = explored_node(world, other);
     const bool back = explored_has(world, node, SET_BACK, other);
     const bool by_itself = !(it->flags & EXPLORED_ALIVE) || it->flags & EXPLORED_RETURNED;
-    const struct explored_news *news = !by_itself ? &world->present.changed : back ? &it->returned : &it->died;
+    const struct explored_node *me = explored_node(world, node);
+    const bool own = world->graph && me->flags & EXPLORED_RETURNED && it->flags & EXPLORED_ALIVE &&
+                     (back || explored_has(world, node, SET_UNHEARD, other));
+    const struct explored_news *mine = back ? &me->returned : &me->died, *its = back ? &it->returned : &it->died;
+    const struct explored_news *news = own && (!by_itself || mine->order > its->order) ? mine
+                                       : by_itself                                     ? its
+                                                                                       : &world->present.changed;
     *order = (news->order * world->nodes + other) * world->nodes + node;
     return news->time + world->scenario->detect;
 }
@@ -325,6 +334,43 @@ static bool *living(struct explored *world)
     return alive;
 }
 
+/* Has the detector yet to report what happened to a node then? Nobody is told of those that are dead from the start. */
+static bool is_unreported(const struct explored *world, const struct explored_news *news)
+{
+    return news->time && news->time + world->scenario->detect >= world->present.now;
+}
+
+/* What a node knows of another, and what it is still to be told. In a graph it knows of no part until the report. */
+static void learn(struct explored *world, cv_node node, cv_node other)
+{
+    const struct explored_node *me = explored_node(world, node), *it = explored_node(world, other);
+    const bool all = world->graph && me->flags & EXPLORED_RETURNED, alive = it->flags & EXPLORED_ALIVE;
+    const bool gone = all ? explored_is_lost(world, node, other) : !alive;
+    const bool returns = alive && it->flags & EXPLORED_RETURNED && is_unreported(world, &it->returned);
+    if (!all && !gone && !returns)
+        return;
+    const bool unreported = is_unreported(world, all ? &me->died : &it->died);
+    if (!unreported)
+        cv_bits_add(explored_set(world, node, SET_SUSPECTS), other);
+    if (!gone)
+        cv_bits_add(explored_set(world, node, unreported ? SET_UNHEARD : SET_BACK), other);
+    world->present.unlike_checker = true;
+}
+
+/*
+ * In the simulator the detector's reports are for all, whoever lives when they are made: a node that comes back knows
+ * of the deaths and returns that were reported before, and is told of the others when they are due. In the checker it
+ * is told of all, later, so that cannot replay such a story. A scenario that plans returns is the simulator's.
+ */
+void explored_learn_reports(struct explored *world, cv_node node)
+{
+    if (!world->scenario->recovery_count || (world->views && !world->algorithm->trust))
+        return;
+    for (cv_node other = 0; other < world->nodes; other++)
+        if (other != node && !is_blind(world, node, other))
+            learn(world, node, other);
+}
+
 void explored_come_back(struct explored *world, cv_node node)
 {
     bool *alive = living(world), *lost = losses_now(world);
@@ -356,6 +402,7 @@ void explored_come_back(struct explored *world, cv_node node)
         it->entry = NO_OPEN_ENTRY;
         it->flags = EXPLORED_ALIVE | (world->mutex ? 0 : EXPLORED_FRESH) | (world->views ? EXPLORED_OUTSIDE : 0) |
                     EXPLORED_RETURNED | (old.flags & EXPLORED_LASTING);
+        explored_learn_reports(world, node);
         world->recoveries[world->present.recoveries++] =
             (struct cv_recovery){.node = node, .time = explored_time(world)};
     }

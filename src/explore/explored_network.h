@@ -37,6 +37,8 @@ void explored_link(struct explored *world, struct explored_message *message, str
 
 void explored_crash(struct explored *world, cv_node node, bool missed);
 void explored_come_back(struct explored *world, cv_node node);
+/* A node that begins knows what the detector has reported before. */
+void explored_learn_reports(struct explored *world, cv_node node);
 void explored_cut_or_heal(struct explored *world, cv_node one, cv_node other);
 void explored_partition(struct explored *world, uint32_t partition, bool on);
 /* All messages that are under way are lost. */

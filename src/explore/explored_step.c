@@ -52,7 +52,7 @@ static bool is_suspect(struct explored *world, cv_node node, cv_node other)
         return false;
     if (!explored_has(world, node, SET_BACK, other) || world->graph || scenario->partition_count || world->present.cuts)
         return true;
-    world->present.asked_back = true;
+    world->present.unlike_checker = true;
     return false;
 }
 
@@ -104,11 +104,14 @@ static struct cv_entry *new_entry(struct explored *world, cv_node node)
     return entry;
 }
 
-static void enter(struct explored *world, cv_node node)
+/* A node that has not asked, as one that is back and has forgotten it, has no client that would leave. */
+static void enter(struct explored *world, cv_node node, bool waited)
 {
     struct explored_node *it = explored_node(world, node);
     const uint64_t fence = world->self.fence;
-    explored_client_enters(world, node);
+    it->leave_due = CV_NEVER;
+    if (waited)
+        explored_client_enters(world, node);
     it->fence = fence;
     if (fence > world->present.highest_fence)
         world->present.highest_fence = fence;
@@ -308,9 +311,10 @@ static void apply_effects(struct explored *world)
         set_flag(it, EXPLORED_RECALLED, true);
     world->present.calls += (did & CV_DID_CALL) != 0;
     if (did & CV_DID_ENTER) {
+        const bool waited = it->flags & EXPLORED_WAITING;
         set_flag(it, EXPLORED_WAITING, false);
         set_flag(it, EXPLORED_INSIDE, true);
-        enter(world, me->node);
+        enter(world, me->node, waited);
     }
     if (did & CV_DID_PULSE)
         explored_pulse(world);
@@ -654,6 +658,9 @@ int explored_open(struct explored *world, struct cv_complaint *complaint)
     for (cv_node node = 0; node < world->nodes; node++)
         if (cv_scenario_dead(world->scenario, node))
             explored_crash(world, node, true);
+    for (cv_node node = 0; node < world->nodes; node++)
+        if (explored_alive(world, node))
+            explored_learn_reports(world, node);
     if (explored_views_open(world))
         return CV_ENOMEM;
     explored_clients_open(world);

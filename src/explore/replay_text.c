@@ -69,7 +69,7 @@ static struct needs needs_of(const struct explored *world)
         if (explored_node(world, node)->requests > needs.entries)
             needs.entries = explored_node(world, node)->requests;
     }
-    needs.others |= world->present.asked_back;
+    needs.others |= world->present.unlike_checker;
     const bool links = needs.cuts && splits && world->present.cuts != splits; /* a link might be cut twice */
     needs.others |= (world->algorithm->problem != CV_ELECTION && !world->mutex) || world->nodes > MOST_CHECKED_NODES ||
                     scenario->delay.model != CV_DELAY_UNIT || scenario->lag_count || scenario->serial ||
