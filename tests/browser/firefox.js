@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The explorer's page in Debian's firefox-esr, from a file. `make test` does not install it, so this runs by hand: `make
- * firefox`. Firefox is driven by its own protocol, Marionette, over a socket on loopback: no package is needed.
+ * firefox`; FIREFOX names another program. Firefox is driven by its own protocol, Marionette, over a socket on loopback:
+ * no package is needed.
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -13,7 +14,7 @@ import { pathToFileURL } from "node:url";
 
 const SOURCE = process.env.CONCLAVE_SOURCE ?? new URL("../..", import.meta.url).pathname;
 const CONCLAVE = process.env.CONCLAVE ?? join(SOURCE, "build/conclave");
-const FIREFOX = ["/usr/bin/firefox-esr", "/usr/bin/firefox"].find((path) => existsSync(path));
+const FIREFOX = process.env.FIREFOX ?? ["/usr/bin/firefox-esr", "/usr/bin/firefox"].find((path) => existsSync(path));
 const PATIENCE_MS = 120000;
 const SKIPPED = 77;
 
