@@ -189,6 +189,8 @@ static const char *why_stopped(enum search_end end)
     switch (end) {
     case SEARCH_MEMORY:
         return "memory";
+    case SEARCH_DISK:
+        return "disk";
     case SEARCH_INTERRUPTED:
         return "interrupted";
     case SEARCH_DEPTH:
@@ -264,6 +266,8 @@ static void note_search(struct check *check)
     result->ends = search->ends;
     result->depth = search->depth;
     result->bytes = search->bytes;
+    result->disk_bytes = search->disk.most;
+    result->disk_error = search->end == SEARCH_DISK ? search->disk.error : 0;
     result->reduced = search->reduced;
     result->cyclic = search->may_cycle;
     result->collision = ldexp(squares, check->model->setting.options.wide ? -129 : -65);
@@ -273,12 +277,34 @@ static void note_search(struct check *check)
         check->finding = search->spot.finding;
 }
 
+/* The way to a violation is on disk, too. */
+static int find_trail(struct check *check)
+{
+    const int error = trail_to_spot(check->model, &check->search, &check->result->trail);
+    if (!error || !check->search.disk.error)
+        return error;
+    return cv_complain(
+        &check->result->complaint, "--disk %s: a violation of %s was found, but not how it came about: %s",
+        check->model->setting.options.disk, check->search.spot.finding.name, strerror(check->search.disk.error));
+}
+
+static int try_disk(const char *directory, struct cv_complaint *complaint)
+{
+    const int error = directory ? spill_try(directory) : 0;
+    return error ? cv_complain(complaint, "--disk %s: %s; expected a directory to write to", directory, strerror(error))
+                 : 0;
+}
+
 int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_options *options,
                  struct cv_check_result *result)
 {
     struct check check = {.model = calloc(1, sizeof *check.model), .result = result};
     const double started = cv_wall_seconds();
     *result = (struct cv_check_result){.trail.loop = CV_NEVER};
+    if (try_disk(options->disk, &result->complaint)) {
+        free(check.model);
+        return CV_EINPUT;
+    }
     if (!check.model)
         return CV_ENOMEM;
     memory_bound(options->memory);
@@ -286,7 +312,7 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
     memory_bound(0);
     if (!error) {
         if (check.search.end == SEARCH_FOUND)
-            error = trail_to_spot(check.model, &check.search, &result->trail);
+            error = find_trail(&check);
         search_free(&check.search);
         if (check.search.end == SEARCH_COMPLETE && check.search.may_cycle && must_end(&check.model->setting))
             error = check_liveness(&check);

@@ -22,7 +22,9 @@ struct cv_check_result {
     uint64_t transitions;
     uint64_t ends; /* states in which nothing must happen any more */
     uint32_t depth;
-    uint64_t bytes; /* the most memory held at once */
+    uint64_t bytes;      /* the most memory held at once */
+    uint64_t disk_bytes; /* the most on disk at once */
+    int disk_error;      /* errno, if the disk stopped the search */
     double seconds;
     double collision;      /* the chance that two states had the same fingerprint */
     struct cv_trail trail; /* the counterexample; empty: none */
@@ -32,7 +34,10 @@ struct cv_check_result {
     struct cv_complaint complaint;
 };
 
-/* 0; CV_EINPUT if a node cannot begin, as the complaint says; CV_ENOMEM. Free the result in any case. */
+/*
+ * 0; CV_EINPUT if a node cannot begin or the disk cannot be used, as the complaint says; CV_ENOMEM. Free the result in
+ * any case.
+ */
 int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_options *options,
                  struct cv_check_result *result);
 void cv_check_free(struct cv_check_result *result);

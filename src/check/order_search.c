@@ -71,6 +71,10 @@ static void add_search(struct order_search *order_search, const struct search *s
     sum->ends += search->ends;
     sum->bytes =
         search->bytes * order_search->threads > sum->bytes ? search->bytes * order_search->threads : sum->bytes;
+    if (search->disk.most * order_search->threads > sum->disk.most)
+        sum->disk.most = search->disk.most * order_search->threads;
+    if (search->disk.error)
+        sum->disk.error = search->disk.error;
     sum->depth = search->depth > sum->depth ? search->depth : sum->depth;
     sum->reduced |= search->reduced;
     sum->may_cycle |= search->may_cycle;

@@ -144,29 +144,12 @@ static int last_step(struct walker *walker, const struct spot *spot)
     return CV_ENOMEM;
 }
 
-/* Lists a state and its ancestors, by fingerprint. Returns their number, or 0 without memory. */
-static uint64_t list_fingerprints(const struct table *table, uint64_t fingerprint, uint64_t **fingerprints)
-{
-    uint64_t count = 0, room = 0;
-    *fingerprints = NULL;
-    do {
-        if (count == room) {
-            uint64_t *larger = realloc(*fingerprints, (room = 2 * room + 64) * sizeof *larger);
-            if (!larger)
-                return 0;
-            *fingerprints = larger;
-        }
-        (*fingerprints)[count++] = fingerprint;
-    } while (table_parent(table, fingerprint, &fingerprint));
-    return count;
-}
-
-int trail_to_spot(struct model *model, const struct search *search, struct cv_trail *trail)
+int trail_to_spot(struct model *model, struct search *search, struct cv_trail *trail)
 {
     const struct spot *spot = &search->spot;
     struct walker *walker = calloc(1, sizeof *walker);
     uint64_t *fingerprints;
-    const uint64_t count = list_fingerprints(&search->table, spot->fingerprint, &fingerprints);
+    const uint64_t count = search_ancestors(search, &fingerprints);
     int error = walker && count ? walker_init(walker, model, trail) : CV_ENOMEM;
     for (uint64_t i = count - 1; !error && i-- > 0;) /* the last one is the initial state */
         error = step_to(walker, fingerprints[i]);

@@ -7,7 +7,7 @@
 #include "check/search/search.h"
 
 /* The decisions that lead to the spot that the search found. 0 or CV_ENOMEM. */
-int trail_to_spot(struct model *model, const struct search *search, struct cv_trail *trail);
+int trail_to_spot(struct model *model, struct search *search, struct cv_trail *trail);
 
 /* The decisions along the lasso. `state` becomes the state where it begins to repeat. 0 or CV_ENOMEM. */
 int trail_along(struct model *model, const struct state_graph *graph, const struct lasso *lasso, struct cv_trail *trail,

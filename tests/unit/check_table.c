@@ -116,6 +116,53 @@ static void second_halves_count(void **context)
     table_free(&table);
 }
 
+/* A compact table knows new states from old ones however it grows, also after more levels than there are epochs. */
+static void grow_compact(bool wide)
+{
+    struct table table;
+    struct cv_random random;
+    uint64_t count = 0;
+    cv_random_seed(&random, 2, wide);
+    assert_int_equal(table_init_compact(&table, wide), 0);
+    for (uint32_t level = 0; count < MOST / 2; level++) {
+        const uint64_t before = count;
+        for (uint64_t i = 0; i < 500 && table.count <= table.most; i++) {
+            assert_int_equal(table_add(&table, print_number(count++), 0, level + 1), TABLE_NEW);
+            table.count++;
+        }
+        for (uint64_t number = before; number < count; number++)
+            assert_int_equal(table_add(&table, print_number(number), 0, level + 1), TABLE_OPEN);
+        for (uint64_t i = 0; i < 100 && before; i++)
+            assert_int_equal(table_add(&table, print_number(cv_random_below(&random, before)), 0, level + 1),
+                             TABLE_OLD);
+        if (table.count > table.most) {
+            assert_int_equal(table_add(&table, print_number(count), 1, 1), TABLE_FULL);
+            grow_together(&table, table.room + table.room / 16 * (1 + cv_random_below(&random, 48)));
+        }
+        table_begin_level(&table, level + 1);
+    }
+    for (uint64_t number = 0; number < count; number++)
+        assert_int_not_equal(table_add(&table, print_number(number), 0, 0), TABLE_NEW);
+    uint64_t slots = 0;
+    for (uint64_t at = 0; at <= table.last; at++)
+        slots += table.fingerprints[at] != 0;
+    assert_int_equal(slots, count);
+    assert_true(table_bytes(&table, table.room) <= (table.room + 4096) * (wide ? 17 : 9));
+    table_free(&table);
+}
+
+static void compact_tables_grow(void **context)
+{
+    (void)context;
+    grow_compact(false);
+}
+
+static void wide_compact_tables_grow(void **context)
+{
+    (void)context;
+    grow_compact(true);
+}
+
 static void arenas_give_pieces_apart(void **context)
 {
     (void)context;
@@ -142,10 +189,9 @@ static void arenas_give_pieces_apart(void **context)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(narrow_tables_grow),
-        cmocka_unit_test(wide_tables_grow),
-        cmocka_unit_test(second_halves_count),
-        cmocka_unit_test(arenas_give_pieces_apart),
+        cmocka_unit_test(narrow_tables_grow),  cmocka_unit_test(wide_tables_grow),
+        cmocka_unit_test(compact_tables_grow), cmocka_unit_test(wide_compact_tables_grow),
+        cmocka_unit_test(second_halves_count), cmocka_unit_test(arenas_give_pieces_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

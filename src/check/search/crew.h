@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "check/reduce/reducer.h"
-#include "check/search/frontier.h"
+#include "check/search/frontier_file.h"
 #include "check/search/search.h"
 
 /* States expanded together. While the thread works on one, the cache fetches what the others need. */
@@ -47,6 +47,8 @@ struct worker {
     struct expander expander;
     struct reducer reducer;
     struct frontier frontier;
+    struct frontier_file file;        /* if the frontier is on disk */
+    struct parent_buffer *parents;    /* NULL: the table has the parents */
     uint32_t base[GROUP][MOST_SLOTS]; /* the states of the group, and for each: */
     struct fingerprint fingerprints[GROUP];
     struct enabled_set enabled_sets[GROUP];

@@ -71,11 +71,20 @@ static void hand_in(struct frontier *frontier)
         push(&frontier->next, out);
 }
 
-static struct chunk *empty_chunk(struct frontier *frontier, uint32_t slots)
+struct chunk *frontier_spare(struct frontier *frontier)
 {
     struct chunk *chunk = pop(&frontier->spare);
-    if (!chunk)
-        chunk = new_chunk(frontier->store);
+    return chunk ? chunk : new_chunk(frontier->store);
+}
+
+void frontier_keep(struct frontier *frontier, struct chunk *chunk)
+{
+    push(&frontier->spare, chunk);
+}
+
+static struct chunk *empty_chunk(struct frontier *frontier, uint32_t slots)
+{
+    struct chunk *chunk = frontier_spare(frontier);
     if (chunk)
         chunk_begin(chunk, slots);
     return chunk;
@@ -85,6 +94,12 @@ static struct chunk *empty_chunk(struct frontier *frontier, uint32_t slots)
 
 struct chunk *frontier_begin_chunk(struct frontier *frontier, uint32_t slots)
 {
+    struct chunk *out = frontier->out;
+    if (out && out->count && frontier->writer && frontier->writer->write(frontier->writer, out)) {
+        frontier->store->queued += out->count;
+        chunk_begin(out, slots);
+        return out;
+    }
     hand_in(frontier);
     return frontier->out = empty_chunk(frontier, slots);
 }

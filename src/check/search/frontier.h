@@ -21,14 +21,20 @@ struct chunk_store {
     _Atomic uint64_t queued; /* states in the chunks, without those that are being filled */
 };
 
+/* Stores full chunks elsewhere, so that their memory is free again. */
+struct chunk_writer {
+    bool (*write)(struct chunk_writer *writer, const struct chunk *chunk); /* false: it could not */
+};
+
 struct frontier {
     struct chunk_store *store;
-    pthread_mutex_t lock; /* of `level`: other threads take from it */
-    struct chunk *level;  /* the chunks of this level */
-    struct chunk *next;   /* the chunks of the next level */
-    struct chunk *out;    /* a chunk of the next level, being filled */
-    struct chunk *spare;  /* empty chunks */
-    bool deep;            /* depth first: there are no levels, and a full chunk goes to `level` */
+    pthread_mutex_t lock;        /* of `level`: other threads take from it */
+    struct chunk *level;         /* the chunks of this level */
+    struct chunk *next;          /* the chunks of the next level */
+    struct chunk *out;           /* a chunk of the next level, being filled */
+    struct chunk *spare;         /* empty chunks */
+    struct chunk_writer *writer; /* of the full chunks of the next level; NULL: memory keeps them */
+    bool deep;                   /* depth first: there are no levels, and a full chunk goes to `level` */
 };
 
 void chunk_store_init(struct chunk_store *store);
@@ -52,6 +58,11 @@ struct chunk *frontier_take(struct frontier *frontier);
 
 /* Keeps an expanded chunk for reuse. Only the thread of this frontier may call it. */
 void frontier_drop(struct frontier *frontier, struct chunk *chunk);
+
+/* A chunk for anything; NULL if there is no memory. Only the thread of this frontier may call these two. */
+struct chunk *frontier_spare(struct frontier *frontier);
+/* Keeps it for reuse. */
+void frontier_keep(struct frontier *frontier, struct chunk *chunk);
 
 /* Depth first: the chunk whose last state is the newest of this thread; NULL if it has none left. */
 struct chunk *frontier_top(struct frontier *frontier);

@@ -11,13 +11,22 @@
 
 /* ---- the crew ---- */
 
+/* A chunk of that thread: from memory, then from disk. */
+static struct chunk *take_chunk(struct worker *worker, struct worker *owner)
+{
+    struct chunk *chunk = frontier_take(&owner->frontier);
+    if (!chunk && worker->parents)
+        chunk = frontier_file_take(&owner->file, &owner->frontier, &worker->frontier);
+    return chunk;
+}
+
 /* A chunk of its own; if there is none left, a chunk of another thread. */
 static struct chunk *next_chunk(struct worker *worker)
 {
     struct crew *crew = worker->crew;
     struct chunk *chunk = NULL;
     for (uint32_t i = 0; i < crew->threads && !chunk && !crew->stop; i++)
-        chunk = frontier_take(&crew->workers[(worker->number + i) % crew->threads].frontier);
+        chunk = take_chunk(worker, &crew->workers[(worker->number + i) % crew->threads]);
     return chunk;
 }
 
@@ -33,6 +42,8 @@ static void look_around(struct worker *worker)
     worker->remembered = expander_bytes(&worker->expander) + reducer_bytes(&worker->reducer);
     if (crew->model->out_of_memory)
         crew_halt(crew, SEARCH_MEMORY);
+    if (crew->search->disk.error)
+        crew_halt(crew, SEARCH_DISK);
     if (options->interrupted && *options->interrupted)
         crew_halt(crew, SEARCH_INTERRUPTED);
     if (worker->number)
@@ -62,6 +73,17 @@ static void reconsider(struct crew *crew)
         crew_halt(crew, SEARCH_LEARNT);
 }
 
+/* Ends a thread's level on disk. False if it has nothing more there. */
+static bool advance_file(struct crew *crew, struct worker *worker)
+{
+    parent_log_flush(&crew->search->parents, worker->parents);
+    if (crew->search->disk.error)
+        crew_halt(crew, SEARCH_DISK);
+    if (worker->file.level.bytes) /* there was no memory to read it */
+        crew_halt(crew, SEARCH_MEMORY);
+    return frontier_file_advance(&worker->file);
+}
+
 /* What one thread does between two levels. */
 static void end_level(struct crew *crew)
 {
@@ -69,6 +91,8 @@ static void end_level(struct crew *crew)
     uint64_t expanded = 0, saved = 0;
     bool more = false;
     for (uint32_t i = 0; i < crew->threads; i++) {
+        if (crew->workers[i].parents)
+            more |= advance_file(crew, &crew->workers[i]);
         more |= frontier_advance(&crew->workers[i].frontier);
         expander_tidy(&crew->workers[i].expander);
         reducer_tidy(&crew->workers[i].reducer);
@@ -83,6 +107,7 @@ static void end_level(struct crew *crew)
         crew_halt(crew, SEARCH_DEPTH);
     crew->done = crew->stop || !more;
     search->depth += more && !crew->deep;
+    table_begin_level(&search->table, search->depth);
 }
 
 /* Expands what is left of this level. */
@@ -146,6 +171,8 @@ static int begin(struct crew *crew)
 static void worker_free(struct worker *worker)
 {
     frontier_free(&worker->frontier);
+    frontier_file_free(&worker->file);
+    free(worker->parents);
     expander_free(&worker->expander);
     reducer_free(&worker->reducer);
 }
@@ -182,6 +209,23 @@ static void add_up(struct crew *crew)
     chunk_store_free(&crew->chunks);
 }
 
+/* Moves to disk what need not be in memory. */
+static int use_disk(struct worker *worker)
+{
+    worker->parents = calloc(1, sizeof *worker->parents);
+    frontier_file_init(&worker->file, &worker->frontier, &worker->crew->search->disk);
+    return worker->parents ? 0 : CV_ENOMEM;
+}
+
+static int open_table(struct search *search, const struct cv_check_options *options)
+{
+    if (!options->disk)
+        return table_init(&search->table, options->wide);
+    search->disk.directory = options->disk;
+    parent_log_init(&search->parents, &search->disk);
+    return table_init_compact(&search->table, options->wide);
+}
+
 int search_run(struct search *search, struct model *model, bool reduction, uint64_t patience)
 {
     struct crew crew = {.search = search, .model = model, .threads = model->setting.options.threads};
@@ -192,7 +236,7 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
     crew.workers = aligned_alloc(_Alignof(struct worker), crew.threads * sizeof *crew.workers);
     if (!crew.workers)
         return CV_ENOMEM;
-    int error = table_init(&search->table, model->setting.options.wide);
+    int error = open_table(search, &model->setting.options);
     memset(crew.workers, 0, crew.threads * sizeof *crew.workers);
     chunk_store_init(&crew.chunks);
     pthread_mutex_init(&crew.lock, NULL);
@@ -200,7 +244,10 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
         crew.workers[i].crew = &crew;
         crew.workers[i].number = i;
         frontier_init(&crew.workers[i].frontier, &crew.chunks, crew.deep);
-        error = expander_init(&crew.workers[i].expander, model, i ? &crew.workers[0].expander.stepper.own : NULL);
+        error = model->setting.options.disk ? use_disk(&crew.workers[i]) : 0;
+        error = error
+                    ? error
+                    : expander_init(&crew.workers[i].expander, model, i ? &crew.workers[0].expander.stepper.own : NULL);
         error = error ? error : reducer_init(&crew.workers[i].reducer, model);
     }
     if (!error)
@@ -217,4 +264,38 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
 void search_free(struct search *search)
 {
     table_free(&search->table);
+    parent_log_free(&search->parents);
+}
+
+/* ---- ancestors ---- */
+
+/* A compact table does not have them. */
+static uint64_t ancestors_on_disk(struct search *search, uint64_t **fingerprints)
+{
+    const struct spot *spot = &search->spot;
+    const uint32_t level = spot->level - spot->in_step;
+    *fingerprints = calloc((size_t)level + 1, sizeof **fingerprints);
+    return *fingerprints && parent_log_ancestors(&search->parents, spot->fingerprint, level, *fingerprints) ? level + 1u
+                                                                                                            : 0;
+}
+
+static uint64_t ancestors_in_table(const struct search *search, uint64_t **fingerprints)
+{
+    uint64_t count = 0, room = 0, fingerprint = search->spot.fingerprint;
+    *fingerprints = NULL;
+    do {
+        if (count == room) {
+            uint64_t *larger = realloc(*fingerprints, (room = 2 * room + 64) * sizeof *larger);
+            if (!larger)
+                return 0;
+            *fingerprints = larger;
+        }
+        (*fingerprints)[count++] = fingerprint;
+    } while (table_parent(&search->table, fingerprint, &fingerprint));
+    return count;
+}
+
+uint64_t search_ancestors(struct search *search, uint64_t **fingerprints)
+{
+    return search->table.compact ? ancestors_on_disk(search, fingerprints) : ancestors_in_table(search, fingerprints);
 }

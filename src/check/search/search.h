@@ -5,6 +5,7 @@
 
 #include "check/expand/expander.h"
 #include "check/search/judge.h"
+#include "check/search/parent_log.h"
 #include "check/state/table.h"
 
 /* Where a property is violated: in a state, or in a step out of it. */
@@ -21,6 +22,7 @@ enum search_end {
     SEARCH_COMPLETE,
     SEARCH_FOUND,
     SEARCH_MEMORY,
+    SEARCH_DISK, /* a file of --disk cannot be made, written or read */
     SEARCH_INTERRUPTED,
     SEARCH_DEPTH,
     SEARCH_REDUCTION_FAILED, /* the algorithm does what a reduction relies on not being done */
@@ -30,6 +32,8 @@ enum search_end {
 struct search {
     struct model *model;
     struct table table;
+    struct spill_place disk;   /* if the search keeps its frontier on disk */
+    struct parent_log parents; /* the same */
     enum search_end end;
     struct spot spot; /* if SEARCH_FOUND */
     uint64_t states;
@@ -48,5 +52,11 @@ struct search {
  */
 int search_run(struct search *search, struct model *model, bool reduction, uint64_t patience);
 void search_free(struct search *search);
+
+/*
+ * Lists the state of the spot and its ancestors, the initial state last, by fingerprints of which 48 bits count.
+ * Returns their number; 0 without memory, or if the disk fails. The caller frees the list in any case.
+ */
+uint64_t search_ancestors(struct search *search, uint64_t **fingerprints);
 
 #endif

@@ -39,6 +39,7 @@ struct cv_check_options {
     uint32_t orders;            /* enum cv_orders, where an algorithm uses clocks only to order requests */
     bool deep;                  /* depth first */
     bool wide;                  /* fingerprints of 128 bits */
+    const char *disk;           /* the directory that keeps the frontier; NULL: memory keeps it */
     const char *property;       /* look for violations of this property only; NULL: of all */
     volatile sig_atomic_t *interrupted;
     void (*progress)(void *context, const struct cv_check_progress *progress);

@@ -2,6 +2,7 @@
 #include "check/state/table.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "check/state/memory.h"
 #include "core/error.h"
@@ -14,32 +15,114 @@
 /* Slots that are worth sharing among threads. */
 #define LEAST_MOVED (2 * PIECE)
 
-uint64_t table_bytes(const struct table *table, uint64_t room)
+/* The bytes of a slot in all arrays. */
+static uint64_t slot_bytes(const struct table *table)
 {
-    return (room + EXTRA) * (sizeof *table->slots + (table->wide ? sizeof *table->second : 0));
+    return (table->compact ? sizeof *table->fingerprints + sizeof *table->epochs : sizeof *table->slots) +
+           (table->wide ? sizeof *table->second : 0);
 }
 
+uint64_t table_bytes(const struct table *table, uint64_t room)
+{
+    return (room + EXTRA) * slot_bytes(table);
+}
+
+/* A compact table is for searches that fill the memory, so it is filled higher before it grows. */
 static void measure(struct table *table, uint64_t room)
 {
     table->room = room;
     table->last = room + EXTRA - 1;
-    table->most = room / 10 * 8;
+    table->most = table->compact ? room / 100 * 87 : room / 10 * 8;
+    table->crowded = table->compact ? room / 100 * 85 : room / 10 * 7;
+}
+
+static int map_arrays(struct table *table)
+{
+    const uint64_t count = table->last + 1;
+    bool mapped = true;
+    if (table->compact) {
+        table->fingerprints = memory_map(count * sizeof *table->fingerprints);
+        table->epochs = memory_map(count * sizeof *table->epochs);
+        mapped = table->fingerprints && table->epochs;
+    } else {
+        mapped = (table->slots = memory_map(count * sizeof *table->slots));
+    }
+    if (table->wide)
+        mapped &= (table->second = memory_map(count * sizeof *table->second)) != NULL;
+    return mapped ? 0 : CV_ENOMEM;
 }
 
 int table_init(struct table *table, bool wide)
 {
     *table = (struct table){.wide = wide};
     measure(table, FIRST_ROOM);
-    table->slots = memory_map((table->last + 1) * sizeof *table->slots);
-    table->second = wide ? memory_map((table->last + 1) * sizeof *table->second) : NULL;
-    return table->slots && (!wide || table->second) ? 0 : CV_ENOMEM;
+    return map_arrays(table);
+}
+
+int table_init_compact(struct table *table, bool wide)
+{
+    *table = (struct table){.wide = wide, .compact = true};
+    measure(table, FIRST_ROOM);
+    return map_arrays(table);
 }
 
 void table_free(struct table *table)
 {
-    memory_unmap(table->slots, (table->last + 1) * sizeof *table->slots);
-    memory_unmap(table->second, (table->last + 1) * sizeof *table->second);
+    const uint64_t count = table->last + 1;
+    memory_unmap(table->slots, count * sizeof *table->slots);
+    memory_unmap(table->fingerprints, count * sizeof *table->fingerprints);
+    memory_unmap(table->epochs, count * sizeof *table->epochs);
+    memory_unmap(table->second, count * sizeof *table->second);
     *table = (struct table){0};
+}
+
+/* ---- compact ---- */
+
+static uint8_t epoch_of(uint32_t level)
+{
+    return (uint8_t)(1 + level % TABLE_EPOCHS);
+}
+
+void table_begin_level(struct table *table, uint32_t level)
+{
+    if (!table->compact || epoch_of(level + 1) != 1)
+        return;
+    for (uint64_t at = 0; at <= table->last; at++)
+        if (atomic_load_explicit(&table->epochs[at], memory_order_relaxed))
+            atomic_store_explicit(&table->epochs[at], TABLE_PAST, memory_order_relaxed);
+}
+
+/* Waits for another thread that is writing it. */
+static uint8_t written_epoch(const struct table *table, uint64_t at)
+{
+    uint8_t epoch;
+    while (!(epoch = atomic_load_explicit(&table->epochs[at], memory_order_acquire)))
+        ;
+    return epoch;
+}
+
+enum table_answer table_add_compact(struct table *table, struct fingerprint fingerprint, uint32_t level)
+{
+    const uint64_t wanted = table_wanted(fingerprint);
+    for (uint64_t at = table_home(table, wanted); at <= table->last; at++) {
+        uint64_t held = atomic_load_explicit(&table->fingerprints[at], memory_order_relaxed);
+        if (!held) {
+            if (atomic_load_explicit(&table->count, memory_order_relaxed) > table->most)
+                return TABLE_FULL;
+            if (atomic_compare_exchange_strong(&table->fingerprints[at], &held, wanted)) {
+                if (table->wide)
+                    table->second[at] = fingerprint.half[1];
+                atomic_store_explicit(&table->epochs[at], epoch_of(level), memory_order_release);
+                return TABLE_NEW;
+            }
+        }
+        if (held != wanted)
+            continue;
+        const uint8_t epoch = written_epoch(table, at);
+        if (!table->wide || table->second[at] == fingerprint.half[1])
+            return epoch == epoch_of(level) ? TABLE_OPEN : TABLE_OLD;
+    }
+    return TABLE_FULL;
 }
 
 /* ---- growing ---- */
@@ -49,14 +132,24 @@ struct moving {
     uint64_t fingerprint, info, second;
 };
 
+/* The fingerprint in a slot, whatever the layout. */
+static inline _Atomic uint64_t *fingerprint_at(const struct table *table, uint64_t at)
+{
+    return table->compact ? &table->fingerprints[at] : &table->slots[at].fingerprint;
+}
+
 static inline struct moving lift(struct table *table, uint64_t at)
 {
-    struct slot *slot = &table->slots[at];
-    const struct moving moving = {atomic_load_explicit(&slot->fingerprint, memory_order_relaxed),
-                                  atomic_load_explicit(&slot->info, memory_order_relaxed),
-                                  table->wide ? table->second[at] : 0};
-    atomic_store_explicit(&slot->fingerprint, 0, memory_order_relaxed);
-    atomic_store_explicit(&slot->info, 0, memory_order_relaxed);
+    struct moving moving = {.fingerprint = atomic_load_explicit(fingerprint_at(table, at), memory_order_relaxed),
+                            .second = table->wide ? table->second[at] : 0};
+    if (table->compact) {
+        moving.info = atomic_load_explicit(&table->epochs[at], memory_order_relaxed);
+        atomic_store_explicit(&table->epochs[at], 0, memory_order_relaxed);
+    } else {
+        moving.info = atomic_load_explicit(&table->slots[at].info, memory_order_relaxed);
+        atomic_store_explicit(&table->slots[at].info, 0, memory_order_relaxed);
+    }
+    atomic_store_explicit(fingerprint_at(table, at), 0, memory_order_relaxed);
     return moving;
 }
 
@@ -65,11 +158,14 @@ static inline void put_down(struct table *table, struct moving moving)
 {
     uint64_t at = table_home(table, moving.fingerprint), held;
     do
-        while ((held = atomic_load_explicit(&table->slots[at].fingerprint, memory_order_relaxed)))
+        while ((held = atomic_load_explicit(fingerprint_at(table, at), memory_order_relaxed)))
             at++;
-    while (!atomic_compare_exchange_strong(&table->slots[at].fingerprint, &held, moving.fingerprint));
+    while (!atomic_compare_exchange_strong(fingerprint_at(table, at), &held, moving.fingerprint));
     assert(at <= table->last);
-    atomic_store_explicit(&table->slots[at].info, moving.info, memory_order_relaxed);
+    if (table->compact)
+        atomic_store_explicit(&table->epochs[at], (uint8_t)moving.info, memory_order_relaxed);
+    else
+        atomic_store_explicit(&table->slots[at].info, moving.info, memory_order_relaxed);
     if (table->wide)
         table->second[at] = moving.second;
 }
@@ -84,7 +180,12 @@ static void touch(struct table *table, uint64_t from, uint64_t to)
 {
     const uint64_t first = new_home(table, from), end = new_home(table, to);
     const uint64_t count = (end <= table->last ? end : table->last + 1) - first;
-    memory_touch(&table->slots[first], count * sizeof *table->slots);
+    if (table->compact) {
+        memory_touch(&table->fingerprints[first], count * sizeof *table->fingerprints);
+        memory_touch(&table->epochs[first], count * sizeof *table->epochs);
+    } else {
+        memory_touch(&table->slots[first], count * sizeof *table->slots);
+    }
     if (table->wide)
         memory_touch(&table->second[first], count * sizeof *table->second);
 }
@@ -100,7 +201,7 @@ static void spread(struct table *table, uint64_t end)
     uint64_t waiting = 0;
     touch(table, 0, end);
     for (uint64_t at = end; at-- > 0;) {
-        if (!table->slots[at].fingerprint)
+        if (!atomic_load_explicit(fingerprint_at(table, at), memory_order_relaxed))
             continue;
         const struct moving moving = lift(table, at);
         if (__builtin_expect(table_home(table, moving.fingerprint) >= at, 1)) {
@@ -133,7 +234,7 @@ static void move_piece(struct table *table, uint64_t from, uint64_t to)
 {
     touch(table, from, to);
     for (uint64_t at = to; at-- > from;) {
-        if (!atomic_load_explicit(&table->slots[at].fingerprint, memory_order_relaxed))
+        if (!atomic_load_explicit(fingerprint_at(table, at), memory_order_relaxed))
             continue;
         const struct moving moving = lift(table, at);
         assert(table_home(table, moving.fingerprint) >= table->growth.high);
@@ -160,20 +261,42 @@ bool table_go_on(struct table *table)
     return false;
 }
 
+/* One of the arrays. */
+struct column {
+    void *array; /* points to the pointer */
+    size_t size; /* of an element */
+};
+
+static bool resize_column(const struct column *column, uint64_t from, uint64_t to)
+{
+    void *array;
+    memcpy(&array, column->array, sizeof array);
+    array = memory_resize(array, from * column->size, to * column->size);
+    if (array)
+        memcpy(column->array, &array, sizeof array);
+    return array;
+}
+
+/* Resizes all arrays, or none. */
 static bool resize(struct table *table, uint64_t from, uint64_t to)
 {
-    struct slot *slots = memory_resize(table->slots, from * sizeof *slots, to * sizeof *slots);
-    if (!slots)
-        return false;
-    table->slots = slots;
-    if (!table->wide)
+    struct column columns[3];
+    uint32_t count = 0, done = 0;
+    if (table->compact) {
+        columns[count++] = (struct column){&table->fingerprints, sizeof *table->fingerprints};
+        columns[count++] = (struct column){&table->epochs, sizeof *table->epochs};
+    } else {
+        columns[count++] = (struct column){&table->slots, sizeof *table->slots};
+    }
+    if (table->wide)
+        columns[count++] = (struct column){&table->second, sizeof *table->second};
+    while (done < count && resize_column(&columns[done], from, to))
+        done++;
+    if (done == count)
         return true;
-    uint64_t *second = memory_resize(table->second, from * sizeof *second, to * sizeof *second);
-    if (second)
-        table->second = second;
-    else
-        table->slots = memory_resize(slots, to * sizeof *slots, from * sizeof *slots);
-    return second;
+    while (done > 0)
+        resize_column(&columns[--done], to, from);
+    return false;
 }
 
 int table_begin_growth(struct table *table, uint64_t room)

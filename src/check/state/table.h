@@ -2,6 +2,9 @@
 /*
  * The fingerprints of all states seen, each with its level and the fingerprint of its parent. Several threads may add
  * at once, but not while the table grows.
+ *
+ * A compact table takes 9 bytes for a slot instead of 16. It has no parents, and of the levels only as much as tells a
+ * new state from an old one: somebody else must keep the parents.
  */
 #ifndef CONCLAVE_CHECK_STATE_TABLE_H
 #define CONCLAVE_CHECK_STATE_TABLE_H
@@ -27,6 +30,13 @@ struct slot {
     _Atomic uint64_t info;        /* lower 48 bits of the parent's fingerprint, then level + 1; 0: being written */
 };
 
+/*
+ * What a compact table keeps of a level: levels count from 1 to TABLE_EPOCHS again and again. Before a number is used
+ * again, all entries become TABLE_PAST: see table_begin_level().
+ */
+#define TABLE_EPOCHS 254u
+#define TABLE_PAST (TABLE_EPOCHS + 1)
+
 struct growth {
     uint64_t before; /* homes before */
     uint64_t low;    /* entries of the slots low .. high - 1 may move now */
@@ -35,17 +45,22 @@ struct growth {
 };
 
 struct table {
-    struct slot *slots;
+    struct slot *slots;                   /* NULL if `compact` */
     uint64_t *second;                     /* the second halves of the fingerprints, if `wide` */
     uint64_t room;                        /* slots that a fingerprint may point to, the homes; a few more follow */
     uint64_t last;                        /* the last slot */
     uint64_t most;                        /* entries; with more, the table must grow */
+    uint64_t crowded;                     /* entries; with more, it should grow soon */
     bool wide;                            /* compare both halves */
+    bool compact;                         /* fingerprints and epochs are all there is: */
+    _Atomic uint64_t *fingerprints;       /* 0: free */
+    _Atomic uint8_t *epochs;              /* of the level; 0: being written */
     struct growth growth;                 /* while it grows */
     _Alignas(128) _Atomic uint64_t count; /* entries; often written, so it has a cache line of its own */
 };
 
 int table_init(struct table *table, bool wide);
+int table_init_compact(struct table *table, bool wide);
 void table_free(struct table *table);
 
 /* The bytes that it takes with that many homes. */
@@ -61,6 +76,12 @@ bool table_go_on(struct table *table);
 
 /* The whole growth by one thread. */
 int table_grow(struct table *table, uint64_t room);
+
+/* The level that is expanded from now on. The new states are a level deeper. No thread may be adding. */
+void table_begin_level(struct table *table, uint32_t level);
+
+/* Adds to a compact table, as table_add() does. */
+enum table_answer table_add_compact(struct table *table, struct fingerprint fingerprint, uint32_t level);
 
 /* The level of the state with this fingerprint, which must be in the table; at most TABLE_MOST_LEVEL. */
 uint32_t table_level(const struct table *table, uint64_t fingerprint);
@@ -80,7 +101,13 @@ static inline uint64_t table_home(const struct table *table, uint64_t fingerprin
 
 static inline void table_expect(const struct table *table, struct fingerprint fingerprint)
 {
-    const struct slot *slot = &table->slots[table_home(table, fingerprint.half[0])];
+    const uint64_t home = table_home(table, fingerprint.half[0]);
+    if (__builtin_expect(table->compact, 0)) {
+        __builtin_prefetch(&table->fingerprints[home], 1);
+        __builtin_prefetch(&table->epochs[home], 1);
+        return;
+    }
+    const struct slot *slot = &table->slots[home];
 #ifdef __wasm__ /* it has no prefetch; a read that nothing waits for does the same */
     (void)*(const volatile uint64_t *)(const volatile void *)&slot->fingerprint;
 #else
@@ -108,10 +135,24 @@ static inline bool same_second(const struct table *table, uint64_t at, uint64_t 
     return !table->wide || (slot_info(&table->slots[at]) && table->second[at] == second);
 }
 
+/* What the table holds for a fingerprint: a 0 would be a free slot. */
+static inline uint64_t table_wanted(struct fingerprint fingerprint)
+{
+    return fingerprint.half[0] ? fingerprint.half[0] : 1;
+}
+
+/* The `info` of a slot. */
+static inline uint64_t table_info(uint64_t parent, uint32_t level)
+{
+    return (parent & TABLE_LOWER_48) << 16 | (level + 1);
+}
+
 static inline enum table_answer table_add(struct table *table, struct fingerprint fingerprint, uint64_t parent,
                                           uint32_t level)
 {
-    const uint64_t wanted = fingerprint.half[0] ? fingerprint.half[0] : 1;
+    if (__builtin_expect(table->compact, 0))
+        return table_add_compact(table, fingerprint, level);
+    const uint64_t wanted = table_wanted(fingerprint);
     level = level < TABLE_MOST_LEVEL ? level : TABLE_MOST_LEVEL;
     for (uint64_t at = table_home(table, wanted); at <= table->last; at++) {
         struct slot *slot = &table->slots[at];
@@ -122,7 +163,7 @@ static inline enum table_answer table_add(struct table *table, struct fingerprin
             if (atomic_compare_exchange_strong(&slot->fingerprint, &held, wanted)) {
                 if (table->wide)
                     table->second[at] = fingerprint.half[1];
-                atomic_store_explicit(&slot->info, (parent & TABLE_LOWER_48) << 16 | (level + 1), memory_order_release);
+                atomic_store_explicit(&slot->info, table_info(parent, level), memory_order_release);
                 return TABLE_NEW;
             }
         }
@@ -135,7 +176,7 @@ static inline enum table_answer table_add(struct table *table, struct fingerprin
 /* Should it grow soon? */
 static inline bool table_is_crowded(const struct table *table)
 {
-    return table->count > table->room / 10 * 7;
+    return table->count > table->crowded;
 }
 
 #endif

@@ -41,6 +41,8 @@ static void add_up(struct cv_check_result *sum, struct cv_check_result *result)
     sum->collision += before.collision;
     sum->depth = before.depth > sum->depth ? before.depth : sum->depth;
     sum->bytes = before.bytes > sum->bytes ? before.bytes : sum->bytes;
+    sum->disk_bytes = before.disk_bytes > sum->disk_bytes ? before.disk_bytes : sum->disk_bytes;
+    sum->disk_error = before.disk_error ? before.disk_error : sum->disk_error;
     sum->reduced |= before.reduced;
     sum->cyclic |= before.cyclic;
     sum->complete &= before.complete;

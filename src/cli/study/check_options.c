@@ -150,6 +150,8 @@ static const struct option_row rows[] = {
     {"memory", "SIZE", OPTION_TAKE, 0,
      .help = "use no more memory, as in 500M or 16G (three quarters of the free memory)", .take = take_memory,
      .how = true},
+    {"disk", "DIR", OPTION_TEXT, FIELD(options.disk),
+     .help = "keep the states that wait to be expanded in files there, and more states in memory", .how = true},
     {"property", "NAME", OPTION_TAKE, 0, .help = "look for violations of this property only", .take = take_property,
      .how = true},
     {"fingerprints", "64|128", OPTION_TAKE, 0, .help = "bits of a state's fingerprint (64)", .take = take_fingerprints,
@@ -273,6 +275,9 @@ int check_fits(const struct check_request *request, const struct cv_scenario *sc
                                    request->options.suspicions || request->options.cuts || request->cut.count))
         return cv_complain(complaint, "--delay %u: expected without faults, and without --timeouts any",
                            request->options.delay);
+    if (request->options.disk && request->options.deep)
+        return cv_complain(complaint, "--disk %s: expected without --depth-first, by which few states wait",
+                           cv_brief(request->options.disk).text);
     if (scenario->entries > MOST_ENTRIES)
         return cv_complain(complaint, "--entries %llu: expected at most %u", (unsigned long long)scenario->entries,
                            MOST_ENTRIES);

@@ -2,6 +2,7 @@
 #include "cli/study/check_report.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/command.h"
 #include "explore/decision_text.h"
@@ -81,6 +82,8 @@ void check_report_json(FILE *out, const struct check_report *report)
     cv_json_count(&json, "depth", result->depth);
     cv_json_real(&json, "seconds", result->seconds);
     cv_json_count(&json, "bytes", result->bytes);
+    if (report->request->options.disk)
+        cv_json_count(&json, "disk_bytes", result->disk_bytes);
     cv_report_properties(&json, judgement, cv_verdict_name(CV_UNFINISHED));
     if (judgement->verdict == CV_VIOLATED && result->trail.count) {
         cv_json_open(&json, "counterexample", '[');
@@ -188,7 +191,8 @@ static void text_verdict(FILE *out, const struct check_report *report)
     const struct cv_judgement *judgement = &result->judgement;
     fprintf(out, "verdict   %s%s%s", paint(judgement->verdict), cv_verdict_name(judgement->verdict), plain());
     if (judgement->verdict == CV_UNFINISHED)
-        fprintf(out, ": explored %llu states, unfinished (%s)", (unsigned long long)result->states, result->stopped);
+        fprintf(out, ": explored %llu states, unfinished (%s%s%s)", (unsigned long long)result->states, result->stopped,
+                result->disk_error ? ": " : "", result->disk_error ? strerror(result->disk_error) : "");
     const char *before = is_outside(report) ? ", outside of what it assumes: " : ": ";
     for (uint32_t i = 0; i < judgement->finding_count; i++)
         if (judgement->findings[i].verdict == CV_VIOLATED) {
@@ -213,6 +217,9 @@ void check_report_text(FILE *out, const struct check_report *report)
     fprintf(out, "cost      %.2f s, %.2f million states a second, %.1f MB, %.0f bytes a state\n", result->seconds,
             result->seconds > 0 ? (double)result->states / result->seconds / 1e6 : 0, (double)result->bytes / 1e6,
             result->states ? (double)result->bytes / (double)result->states : 0);
+    if (report->request->options.disk)
+        fprintf(out, "disk      %.1f MB at most in %s\n", (double)result->disk_bytes / 1e6,
+                report->request->options.disk);
     fprintf(out, "chance    %.1g that two states had one fingerprint of %s bits\n", result->collision,
             report->request->options.wide ? "128" : "64");
     text_assumptions(out, report);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "check/search/parent_log.h"
+
+#include <stdlib.h>
+
+#define READ_RECORDS ((uint64_t)1 << 16)
+
+void parent_log_init(struct parent_log *log, struct spill_place *place)
+{
+    spill_init(&log->spill, place);
+    pthread_mutex_init(&log->lock, NULL);
+}
+
+void parent_log_free(struct parent_log *log)
+{
+    if (!log->spill.place)
+        return;
+    spill_close(&log->spill);
+    pthread_mutex_destroy(&log->lock);
+    *log = (struct parent_log){.spill.file = -1};
+}
+
+void parent_log_flush(struct parent_log *log, struct parent_buffer *buffer)
+{
+    pthread_mutex_lock(&log->lock);
+    if (buffer->count)
+        spill_append(&log->spill, buffer->records, buffer->count * sizeof *buffer->records);
+    pthread_mutex_unlock(&log->lock);
+    buffer->count = 0;
+}
+
+/* ---- ancestors ---- */
+
+/* A way back to the initial state. */
+struct way {
+    uint64_t *list;
+    uint32_t count; /* of the states found so far */
+    uint32_t level; /* of the state whose parent is sought */
+};
+
+static bool is_sought(const struct way *way, const struct parent_record *record)
+{
+    const uint32_t level = way->level < TABLE_MOST_LEVEL ? way->level : TABLE_MOST_LEVEL;
+    return ((record->fingerprint ^ way->list[way->count - 1]) & TABLE_LOWER_48) == 0 &&
+           (record->info & 0xffff) == level + 1;
+}
+
+/* Reads the log once, backwards; false if it cannot be read. A parent was written before its children. */
+static bool read_back(struct parent_log *log, struct way *way, struct parent_record *records)
+{
+    uint64_t left = log->spill.bytes / sizeof *records;
+    while (left > 0 && way->level > 0) {
+        const uint64_t count = left < READ_RECORDS ? left : READ_RECORDS;
+        left -= count;
+        if (!spill_read(&log->spill, left * sizeof *records, records, count * sizeof *records))
+            return false;
+        for (uint64_t i = count; i-- > 0 && way->level > 0;)
+            if (is_sought(way, &records[i])) {
+                way->list[way->count++] = records[i].info >> 16;
+                way->level--;
+            }
+    }
+    return true;
+}
+
+bool parent_log_ancestors(struct parent_log *log, uint64_t fingerprint, uint32_t level, uint64_t *list)
+{
+    struct parent_record *records = malloc(READ_RECORDS * sizeof *records);
+    struct way way = {.list = list, .count = 1, .level = level};
+    bool found = records;
+    list[0] = fingerprint;
+    while (found && way.level > 0) {
+        const uint32_t before = way.level;
+        found = read_back(log, &way, records) && way.level < before;
+    }
+    free(records);
+    return found;
+}
