@@ -5,14 +5,17 @@
 #include <stdlib.h>
 
 #include "service/access.h"
+#include "service/barrier.h"
 #include "service/connection_commands.h"
 #include "service/force.h"
 #include "service/info.h"
 #include "service/latch.h"
 #include "service/listing.h"
 #include "service/lock_all.h"
+#include "service/members.h"
 #include "service/membership.h"
 #include "service/observers.h"
+#include "service/once.h"
 #include "service/places.h"
 #include "service/redis_commands.h"
 #include "service/try_lock.h"
@@ -496,6 +499,9 @@ static const struct {
     {"LOCKALL", 2, NO_LIMIT, lock_all_run, false, CV_MAY_TALK, false},
     {"SEQUENCE", 2, 3, lock_all_run_sequence, false, CV_MAY_LOCK, false},
     {"LATCH", 2, 5, latch_run, false, CV_MAY_OBSERVE, false},
+    {"ONCE", 2, 4, once_run, false, CV_MAY_OBSERVE, false},
+    {"BARRIER", 3, 6, barrier_run, false, CV_MAY_LOCK, false},
+    {"MEMBERS", 2, 5, members_run, true, CV_MAY_OBSERVE, false},
     {"CAMPAIGN", 2, 13, run_campaign, false, CV_MAY_ELECT, false},
     {"RESIGN", 2, 5, run_resign, false, CV_MAY_ELECT, false},
     {"LEADER", 2, 2, run_leader, false, CV_MAY_OBSERVE, true},
@@ -550,9 +556,10 @@ void commands_run(struct session *session, words command)
         else if (command->by_hand && !commands[i].by_hand)
             cv_resp_error(out, "ERR '%s' typed by hand: expected a RESP array, as redis-cli and libraries send it",
                           commands[i].name);
-        else if (session->observers && out->protocol < 3 && !commands[i].while_observing)
+        else if (session->observing && out->protocol < 3 && !commands[i].while_observing)
             cv_resp_error(
-                out, "ERR '%s': expected OBSERVE, UNOBSERVE, WATCH, UNWATCH, PING or QUIT while observing in RESP2",
+                out,
+                "ERR '%s': expected OBSERVE, UNOBSERVE, WATCH, UNWATCH, MEMBERS, PING or QUIT while observing in RESP2",
                 commands[i].name);
         else if (!places_allow(session, commands[i].by_hand || commands[i].needs == CV_MAY_ADMIN ||
                                             commands[i].run == access_auth))

@@ -6,14 +6,21 @@
 
 #include "live/net/stream.h"
 #include "service/access.h"
+#include "service/barrier.h"
 #include "service/latch.h"
+#include "service/members.h"
+#include "service/once.h"
+#include "service/replica_table.h"
 #include "service/words.h"
 
 #define UNDER_WAY 16u                   /* orders of one node for one name that are not answered yet */
 #define ROOM_FOR_RESULTS ((size_t)4096) /* of a state, for orders that add nothing else */
 #define APART "LOST the group may have gone on without this node: nobody knows whether they have met"
 
-const struct recipe_kind *const recipe_kinds[RECIPES] = {[RECIPE_LATCH] = &latch_kind};
+const struct recipe_kind *const recipe_kinds[RECIPES] = {[RECIPE_LATCH] = &latch_kind,
+                                                         [RECIPE_ONCE] = &once_kind,
+                                                         [RECIPE_BARRIER] = &barrier_kind,
+                                                         [RECIPE_MEMBERS] = &members_kind};
 
 static const struct recipe_kind *kind_of(const struct replica *replica)
 {
@@ -145,6 +152,12 @@ struct recipe_order *recipe_begin(struct session *session, enum recipe recipe, s
     order->ask.verb = verb;
     order->ask.client = cv_share_text(session->name);
     return order;
+}
+
+void recipe_abandon(struct recipe_order *order)
+{
+    cv_resp_error(&order->session->out, OUT_OF_MEMORY);
+    free_order(order);
 }
 
 void recipe_send(struct recipe_order *order, uint64_t wait_ms)
@@ -375,7 +388,7 @@ static bool is_tied(const struct replica *replica, const struct recipe_entry *en
 /* Does an order make the entry, wait for it or drop it? */
 static bool is_ordered(const struct replica *replica, const struct recipe_entry *entry)
 {
-    for (const struct recipe_order *order = replica->orders; order; order = order->next)
+    for (const struct recipe_order *order = replica->orders; entry->ticket && order; order = order->next)
         if (order->ask.ticket == entry->ticket || order->ask.target == entry->ticket)
             return true;
     return false;
@@ -435,7 +448,8 @@ void recipe_noted(struct replica *replica)
     const cv_id me = service->host->roster->ids[service->host->roster->me];
     for (uint32_t i = 0; i < replica->state.count; i++) {
         const struct recipe_entry *entry = &replica->state.entries[i];
-        if (entry->role != ROLE_PASSED || entry->node != me || entry->process != service->replicas.process)
+        if ((entry->role != ROLE_PASSED && entry->role != ROLE_INSIDE) || !entry->ticket || entry->node != me ||
+            entry->process != service->replicas.process)
             continue;
         for (struct recipe_order *order = replica->orders; order; order = order->next)
             if (order->ask.ticket == entry->ticket || order->ask.target == entry->ticket)

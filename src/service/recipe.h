@@ -39,6 +39,7 @@ struct recipe_order {
     struct replica *replica;
     struct session *session; /* NULL: nobody waits for it */
     struct replica_ask ask;
+    uint32_t wanted;  /* barrier: its verb before it was withdrawn */
     uint64_t watched; /* latch: the one that it waits for */
     uint64_t meeting; /* barrier: it has met the others there, once the group has that state; 0: it has not */
     bool sent;        /* to the primary of this view */
@@ -63,6 +64,8 @@ struct recipe_kind {
     enum recipe_role belongs; /* of the entry that VERB_OWN makes, as long as its session lasts; or NONE */
     /* At the primary: what the order does to the state. The result. There is room for two entries more. */
     int64_t (*apply)(struct recipe_turn *turn);
+    /* At the primary: some entries are gone with their nodes. The number is a new one. May be NULL. */
+    void (*left)(struct recipe_state *state, uint64_t number);
     /* At the client's node: the primary's answer. */
     void (*answered)(struct recipe_order *order, int64_t result);
     /* Its client has waited long enough for what others do. */
@@ -83,6 +86,8 @@ void recipe_send(struct recipe_order *order, uint64_t wait_ms);
 /* Reads [WAIT ms] from that word on. False: the client has been told. */
 bool recipe_read_wait(struct session *session, const struct cv_resp_command *command, uint32_t first,
                       uint64_t *wait_ms);
+/* There is no memory for an order that has not been sent. */
+void recipe_abandon(struct recipe_order *order);
 /* The order is over, and its client has been told. */
 void recipe_end(struct recipe_order *order);
 /* The same with a number, nil, or an error. */

@@ -6,6 +6,7 @@
 #include "core/wall_clock.h"
 #include "service/recipe.h"
 #include "service/replica_file.h"
+#include "service/replica_table.h"
 #include "service/service.h"
 
 #define FORGET_MS 10000u /* an empty state is not forgotten earlier: an order may be asked for again */
@@ -58,7 +59,7 @@ static bool is_safe_here(const struct replica *replica)
 
 static void no_memory(const struct replica *replica)
 {
-    cv_member_fail(replica->service->member, CV_LOG_MEMORY, "no memory for the state of a recipe");
+    replica_no_memory(replica->service);
 }
 
 /* ---- storing ---- */
@@ -139,12 +140,6 @@ static uint64_t next_number(const struct replica *replica)
     return cv_view_fence(&host->view, replica->place + 1, host->roster->me);
 }
 
-static void free_ask(struct replica_ask *ask)
-{
-    cv_drop_text(&ask->client);
-    cv_drop_text(&ask->value);
-}
-
 static void carry_out(struct replica *replica, struct replica_ask *ask, uint64_t number, uint64_t *version)
 {
     const struct cv_service *service = replica->service;
@@ -158,7 +153,7 @@ static void carry_out(struct replica *replica, struct replica_ask *ask, uint64_t
         replica->place++;
         *version = number;
     }
-    free_ask(ask);
+    replica_free_ask(ask);
     *replica->last_done = ask;
     ask->next = NULL;
     replica->last_done = &ask->next;
@@ -213,20 +208,6 @@ static void advance(struct replica *replica)
 
 /* ---- a view begins ---- */
 
-static void drop_asks(struct replica *replica)
-{
-    struct replica_ask **lists[] = {&replica->asks, &replica->done};
-    for (size_t i = 0; i < 2; i++)
-        while (*lists[i]) {
-            struct replica_ask *ask = *lists[i];
-            *lists[i] = ask->next;
-            free_ask(ask);
-            free(ask);
-        }
-    replica->last_ask = &replica->asks;
-    replica->last_done = &replica->done;
-}
-
 static cv_node node_of(const struct cv_roster *roster, cv_id id)
 {
     cv_node node = 0;
@@ -270,28 +251,28 @@ static bool is_forgettable(const struct replica *replica)
            cv_loop_coarse_ms(service->loop) - replica->changed_ms >= FORGET_MS;
 }
 
-static void discard(struct replica *replica);
-
 /* All members have told what they have. True: there is nothing to remember, and the replica is gone. */
 static bool settle(struct replica *replica)
 {
     if (replica->settled || !is_primary(replica))
         return false;
-    replica->settled = true;
     const bool dropped = drop_gone(replica);
     const bool everywhere = !(members_of(replica->service) & ~replica->holders);
+    const uint64_t number = next_number(replica);
+    replica->settled = number; /* without numbers, in the next view */
+    if (!number)
+        return false;
     if (!replica->version) {
         recipe_kept(replica);
     } else if (dropped || !everywhere) {
-        const uint64_t number = next_number(replica);
-        replica->settled = number;
+        if (dropped && recipe_kinds[replica->recipe]->left)
+            recipe_kinds[replica->recipe]->left(&replica->state, number);
         replica->place++;
-        if (number)
-            write_state(replica, number);
+        write_state(replica, number);
     } else if (is_forgettable(replica)) {
         tell_copy(replica, CV_NOBODY, REPLICA_FORGOTTEN);
         if (recipe_is_idle(replica)) {
-            discard(replica);
+            replica_discard(replica);
             return true;
         }
     } else {
@@ -318,7 +299,7 @@ static void settle_all(struct cv_service *service)
 static void begin_view(struct replica *replica, bool apart)
 {
     struct cv_service *service = replica->service;
-    drop_asks(replica);
+    replica_drop_asks(replica);
     if (apart && !replicas_outlast(service, replica->recipe) && cv_member_agrees(service->member)) {
         recipe_state_free(&replica->state);
         replica->version = 0;
@@ -454,7 +435,7 @@ void replica_hear_ask(struct cv_service *service, const struct peer_notice *noti
                                                .result = (uint64_t)(int64_t)RESULT_NO_MEMORY});
     else if (is_primary(replica))
         queue(replica, &ask);
-    free_ask(&ask);
+    replica_free_ask(&ask);
 }
 
 void replica_hear_done(struct cv_service *service, const struct peer_notice *notice)
@@ -560,96 +541,11 @@ void replica_hear_copy(struct cv_service *service, const struct peer_notice *not
     } else if (verb == REPLICA_KEPT && notice->from == primary_of(replica)) {
         recipe_kept(replica);
     } else if (verb == REPLICA_FORGOTTEN && notice->from == primary_of(replica) && recipe_is_idle(replica)) {
-        discard(replica);
+        replica_discard(replica);
     }
 }
 
-/* ---- the table ---- */
-
-static struct replica **slot_of(const struct replicas *all, const uint64_t key[2])
-{
-    struct replica **slot = &all->table[key[0] & (all->size - 1)];
-    while (*slot && ((*slot)->key[0] != key[0] || (*slot)->key[1] != key[1]))
-        slot = &(*slot)->chain;
-    return slot;
-}
-
-struct replica *replica_find_key(const struct cv_service *service, const uint64_t key[2])
-{
-    return service->replicas.size ? *slot_of(&service->replicas, key) : NULL;
-}
-
-struct replica *replica_find(const struct cv_service *service, enum recipe recipe, struct cv_text name)
-{
-    uint64_t key[2];
-    replica_key(recipe, name, key);
-    return replica_find_key(service, key);
-}
-
-static bool grow(struct replicas *all)
-{
-    const size_t size = all->size ? 2 * all->size : 64;
-    struct replica **table = calloc(size, sizeof *table);
-    if (!table)
-        return false;
-    for (size_t i = 0; i < all->size; i++)
-        for (struct replica *it = all->table[i], *next; it; it = next) {
-            next = it->chain;
-            it->chain = table[it->key[0] & (size - 1)];
-            table[it->key[0] & (size - 1)] = it;
-        }
-    free(all->table);
-    all->table = table;
-    all->size = size;
-    return true;
-}
-
-struct replica *replica_open(struct cv_service *service, enum recipe recipe, struct cv_text name)
-{
-    struct replicas *all = &service->replicas;
-    uint64_t key[2];
-    replica_key(recipe, name, key);
-    struct replica *replica = replica_find_key(service, key);
-    if (replica)
-        return replica;
-    if (2 * all->count >= service->host->most && all->count)
-        service_renew_view(service); /* empty states are forgotten when a view begins */
-    if (all->count >= service->host->most || (all->count >= all->size && !grow(all)))
-        return NULL;
-    replica = malloc(sizeof *replica + name.length);
-    if (!replica)
-        return NULL;
-    *replica = (struct replica){.service = service,
-                                .recipe = recipe,
-                                .key = {key[0], key[1]},
-                                .last_ask = &replica->asks,
-                                .last_done = &replica->done,
-                                .changed_ms = cv_loop_coarse_ms(service->loop),
-                                .name_length = name.length};
-    memcpy(replica->name, name.start, name.length);
-    struct replica **slot = slot_of(all, key);
-    replica->chain = *slot;
-    *slot = replica;
-    all->count++;
-    return replica;
-}
-
-static void free_replica(struct replica *replica)
-{
-    drop_asks(replica);
-    recipe_state_free(&replica->state);
-    free(replica);
-}
-
-static void discard(struct replica *replica)
-{
-    struct cv_service *service = replica->service;
-    *slot_of(&service->replicas, replica->key) = replica->chain;
-    service->replicas.count--;
-    if (replicas_outlast(service, replica->recipe) && !replica_file_remove(replica))
-        no_memory(replica);
-    free_replica(replica);
-}
+/* ---- beginning and end ---- */
 
 int replicas_open(struct cv_service *service, struct cv_complaint *complaint)
 {
@@ -661,17 +557,4 @@ int replicas_open(struct cv_service *service, struct cv_complaint *complaint)
     all->files.context = service;
     const int error = cv_kept_files_open(&all->files, service->member, status.directory, complaint);
     return error ? error : cv_kept_files_read(&all->files, replica_file_take, service, complaint);
-}
-
-void replicas_free(struct cv_service *service)
-{
-    struct replicas *all = &service->replicas;
-    for (size_t i = 0; i < all->size; i++)
-        while (all->table[i]) {
-            struct replica *replica = all->table[i];
-            all->table[i] = replica->chain;
-            free_replica(replica);
-        }
-    free(all->table);
-    cv_kept_files_close(&all->files);
 }

@@ -31,7 +31,8 @@
 #include "service/recipe_state.h"
 
 #define REPLICA_VERB_BITS 8u
-#define REPLICA_MOST_RECIPE ((uint64_t)RECIPES << REPLICA_VERB_BITS) /* in a notice: the recipe, and above it... */
+#define REPLICA_MOST_RECIPE                                                                                            \
+    ((uint64_t)RECIPES << REPLICA_VERB_BITS) /* in a notice: the recipe, above what is wanted of it */
 
 struct cv_service;
 struct recipe_order;
@@ -100,17 +101,11 @@ struct replicas {
 
 /* Reads the files of this node. */
 int replicas_open(struct cv_service *service, struct cv_complaint *complaint);
-void replicas_free(struct cv_service *service);
 /* A view may have begun, or the lease come back. */
 void replicas_resume(struct cv_service *service);
 /* Do states of this recipe outlast a restart of all nodes? */
 bool replicas_outlast(const struct cv_service *service, enum recipe recipe);
 
-/* The replica of that name. NULL: too many names, or no memory. */
-struct replica *replica_open(struct cv_service *service, enum recipe recipe, struct cv_text name);
-/* By the digest: service/replica_file.h. */
-struct replica *replica_find_key(const struct cv_service *service, const uint64_t key[2]);
-struct replica *replica_find(const struct cv_service *service, enum recipe recipe, struct cv_text name);
 static inline struct cv_text replica_name(const struct replica *replica)
 {
     return (struct cv_text){replica->name, replica->name_length};

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <xxhash.h>
 
+#include "service/replica_table.h"
 #include "service/service.h"
 
 #define HEAD "conclave recipe 1\n" /* 1 is the version of the file */

@@ -16,6 +16,7 @@
 #include "service/position.h"
 #include "service/recipe.h"
 #include "service/redis_call.h"
+#include "service/replica_table.h"
 #include "service/session.h"
 #include "service/ttl_promise.h"
 

@@ -6,7 +6,8 @@ import sys
 import threading
 import time
 
-from harness import PATIENCE, Cluster, Gone, Refused, in_parallel, main
+from harness import PATIENCE, Cluster, Gone, Node, Refused, in_parallel, main
+from shared import waits
 
 FAST = ("--restart", "--set", "group.lease=600", "--set", "group.timeout=400")
 UNSURE = object()  # nobody knows whether it was done: the client's node died, or left the group
@@ -24,7 +25,7 @@ def attempt(cluster, node, *words):
     """The answer of a node that may be dead, or die; UNSURE if it does not say."""
     try:
         client = cluster.client(node)
-    except OSError:
+    except (Gone, OSError):
         return UNSURE
     try:
         return client.ask(*words)
@@ -148,5 +149,310 @@ def latches_and_crashes():
     cluster.remove()
 
 
+# ---- once ----
+
+
+def once():
+    """Its words, at three nodes. A period is a day, which does not end while this runs, or a millisecond."""
+    day = 24 * 3600 * 1000
+    while time.time() % (day / 1000) > day / 1000 - PATIENCE:
+        time.sleep(1)
+    with Cluster(3) as cluster:
+        one, two, three = (cluster.client(node) for node in (1, 2, 3))
+        one.ask("CLIENT", "SETNAME", "alice")
+        assert two.ask("ONCE", "x") == [None, None, None, None]
+        fence = one.ask("ONCE", "x", "EVERY", day)
+        assert fence and two.ask("ONCE", "x", "EVERY", day) is None and one.ask("ONCE", "x", "EVERY", day) is None
+        assert three.ask("ONCE", "x") == [None, None, None, "alice"]
+        assert two.ask("ONCE", "x", "DONE", fence) == 0 and one.ask("ONCE", "x", "DONE", fence + 1) == 0
+        before = int(time.time() * 1000)
+        assert one.ask("ONCE", "x", "DONE", fence) == 1 and one.ask("ONCE", "x", "DONE", fence) == 0
+        ended, *rest = three.ask("ONCE", "x")
+        assert rest == [fence, "alice", None] and before <= ended <= time.time() * 1000, (before, ended, rest)
+        assert three.ask("ONCE", "x", "EVERY", day) is None
+        later = three.ask("ONCE", "x", "EVERY", 1)
+        assert later > fence, "another period"
+        assert two.ask("ONCE", "x", "EVERY", 1) is None
+        three.close()  # without DONE
+        while (last := two.ask("ONCE", "x", "EVERY", 1)) is None:
+            time.sleep(0.01)
+        assert last > later and two.ask("ONCE", "x", "DONE", last) == 1
+        for words in (("EVERY",), ("EVERY", 0), ("EVERY", "x"), ("DONE",), ("DONE", "x"), ("AGAIN", 1), ("EVERY", 1, 2)):
+            assert refused(one, "ONCE", "x", *words).startswith("ERR "), words
+        assert one.ask("ONCE", "x", "DONE", 2 ** 62) == 0
+        one.close()
+        two.close()
+    cluster.check()
+    cluster.remove()
+    with Node() as node:
+        client = node.client()
+        assert refused(client, "ONCE", "x", "EVERY", 1000).startswith("NODISK")
+        client.close()
+
+
+def run_once(cluster, dice, name, done, unsure):
+    """Asks for the run of this period; does it, or dies, or is told that it is lost."""
+    try:
+        client = cluster.client(dice.choice((1, 2, 3)))
+    except (Gone, OSError):
+        return
+    try:
+        fence = client.ask("ONCE", name, "EVERY", 10 ** 12)
+        if fence is None or dice.random() < 0.3:
+            return
+        time.sleep(dice.random() * 0.02)
+        unsure.append(fence)
+        if client.ask("ONCE", name, "DONE", fence) == 1:
+            done.append(fence)
+        unsure.remove(fence)
+    except (Gone, OSError, Refused):
+        pass
+    finally:
+        client.close()
+
+
+def once_and_crashes():
+    """In each period one run is done, whoever dies, and over kill -9 of all nodes; a runner that dies leaves it to the next."""
+    dice = random.Random(time.time_ns())
+    with Cluster(3, *FAST) as cluster:
+        runs = {}
+        for name in ("nightly 1", "nightly 2", "nightly 3"):
+            done, unsure = runs[name] = ([], [])
+            for _ in range(2):
+                work = [lambda: run_once(cluster, dice, name, done, unsure)] * 4
+                in_parallel(lambda: strike(cluster, dice), *work)
+            come_back(cluster)
+        for victim in sorted(cluster.pids):
+            cluster.kill(victim)
+        come_back(cluster)
+        for name, (done, unsure) in runs.items():
+            end = time.monotonic() + PATIENCE
+            while insist(cluster, 1, "ONCE", name)[1] is None and time.monotonic() < end:
+                run_once(cluster, dice, name, done, unsure)
+            assert len(done) <= 1, (name, done)
+            told = {tuple(insist(cluster, node, "ONCE", name)[1:]) for node in (1, 2, 3)}
+            assert len(told) == 1 and told.pop()[0] in (done or unsure), (name, told, done, unsure)
+            assert {insist(cluster, node, "ONCE", name, "EVERY", 10 ** 12) for node in (1, 2, 3)} == {None}
+    cluster.remove()
+
+
+# ---- barriers ----
+
+
+def barrier():
+    """Its words, at three nodes."""
+    with Cluster(3) as cluster:
+        clients = [cluster.client(node) for node in (1, 2, 3)]
+        one, two, three = clients
+        meetings = []
+        for _ in range(3):  # cyclic
+            for client in clients:
+                client.say("BARRIER", "x", 3)
+            meetings.append({client.hear() for client in clients})
+        assert all(len(meeting) == 1 for meeting in meetings), meetings
+        assert [*map(min, meetings)] == sorted(map(min, meetings)) and len(set(map(min, meetings))) == 3, meetings
+        assert one.ask("BARRIER", "x", 1) > min(meetings[2])
+        assert one.ask("BARRIER", "x", 2, "WAIT", 0) is None and two.ask("BARRIER", "x", 3, "WAIT", 20) is None
+        one.say("BARRIER", "x", 3)
+        while (told := refused(two, "BARRIER", "x", 2, "WAIT", 1)) != "PARTIES expected 3, as other clients say":
+            assert False, told
+        two.say("BARRIER", "x", 3)
+        assert waits(two)
+        two.close()  # it does not count any more
+        two = cluster.client(2)
+        three.say("BARRIER", "x", 3)
+        assert waits(three)
+        assert waits(one)
+        two.say("BARRIER", "x", 3)
+        assert len({one.hear(), two.hear(), three.hear()}) == 1
+        for words in ((), (0,), ("x",), (501,), (2, "WAIT"), (2, "ENTER", "WAIT", "x"), ("LEAVE", "ENTER"), (2, "ENTER", "LEAVE")):
+            assert refused(one, "BARRIER", "x", *words).startswith("ERR "), words
+        for client in (one, two, three):
+            client.close()
+    cluster.check()
+    cluster.remove()
+
+
+def double_barrier():
+    """All enter together, and nobody has left before everybody has; a client that is gone has left."""
+    with Cluster(3) as cluster:
+        clients = one, two, three = [cluster.client(node) for node in (1, 2, 3)]
+        assert refused(one, "BARRIER", "x", "LEAVE").startswith("OUTSIDE")
+        assert one.ask("BARRIER", "x", 3, "ENTER", "WAIT", 0) is None
+        for client in clients:
+            client.say("BARRIER", "x", 3, "ENTER")
+        meeting = {client.hear() for client in clients}
+        assert len(meeting) == 1
+        assert refused(one, "BARRIER", "x", 3, "ENTER").startswith("INSIDE")
+        other = cluster.client(1)
+        other.say("BARRIER", "x", 1, "ENTER")  # the next meeting begins when this one is over
+        assert one.ask("BARRIER", "x", "LEAVE", "WAIT", 0) is None
+        one.say("BARRIER", "x", "LEAVE")
+        two.say("BARRIER", "x", "LEAVE")
+        assert waits(one)
+        assert waits(other)
+        three.close()
+        assert {one.hear(), two.hear()} == meeting
+        assert other.hear() > max(meeting)
+        assert other.ask("BARRIER", "x", "LEAVE") > max(meeting)
+        for client in (one, two, other):
+            client.close()
+    cluster.check()
+    cluster.remove()
+
+
+def barrier_round(cluster, dice, name, history):
+    """Some arrive, some go away, a node dies. What each client saw."""
+    parties, mutex = dice.randrange(2, 5), threading.Lock()
+
+    def come(node, fate):
+        try:
+            client = cluster.client(node)
+        except (Gone, OSError):
+            return
+        try:
+            with mutex:
+                history.append(("comes", client, None))
+            client.say("BARRIER", name, parties, *([] if fate else ["WAIT", dice.randrange(60)]))
+            if fate == "dies":
+                time.sleep(dice.random() * 0.02)
+                with mutex:
+                    history.append(("dies", client, None))
+                return
+            answer = client.hear()
+            with mutex:
+                history.append(("passes" if answer else "gives up", client, answer))
+        except (Gone, OSError, Refused) as error:
+            assert not isinstance(error, Refused) or str(error).startswith(("NOQUORUM", "LOST")), error
+            with mutex:
+                history.append(("dies", client, None))
+        finally:
+            client.close()
+
+    fates = [dice.choice(("", "", "dies")) for _ in range(parties * 2)]
+    in_parallel(lambda: strike(cluster, dice), *[lambda f=fate: come(dice.choice((1, 2, 3)), f) for fate in fates])
+    return parties
+
+
+def judge_barrier(parties, history):
+    """The naive judge: a meeting has as many as were agreed, each of whom has come, and nobody in it has given up. Of those who
+    pass, so many have to be told; the others were in it and died."""
+    meetings = {}
+    for event, client, number in history:
+        if event == "passes":
+            meetings.setdefault(number, []).append(client)
+    dead = sum(event == "dies" for event, _, _ in history)
+    missing = sum(parties - len(passed) for passed in meetings.values())
+    assert all(len(passed) <= parties for passed in meetings.values()), (parties, history)
+    assert missing <= dead, ("somebody who lives was in a meeting and was not told", parties, history)
+    for number, passed in meetings.items():
+        first = next(i for i, (event, _, told) in enumerate(history) if event == "passes" and told == number)
+        came = {client for event, client, _ in history[:first] if event == "comes"}
+        assert set(passed) <= came, ("nobody passes before all have come", parties, history)
+
+
+def barriers_and_crashes():
+    """Nobody passes before all have come, and all of a meeting pass or none, whoever dies."""
+    dice = random.Random(time.time_ns())
+    with Cluster(3, *FAST) as cluster:
+        for i in range(6):
+            history = []
+            parties = barrier_round(cluster, dice, f"barrier {i}", history)
+            judge_barrier(parties, history)
+            come_back(cluster)
+            if i % 2:
+                continue
+            # Nobody is left in it.
+            clients = [cluster.client(node) for node in (1, 2, 3)]
+            for client in clients:
+                client.say("BARRIER", f"barrier {i}", 3)
+            numbers = {client.hear() for client in clients}
+            assert len(numbers) == 1, numbers
+            for client in clients:
+                client.close()
+    cluster.remove()
+
+
+# ---- members ----
+
+
+def members():
+    """Its words, at three nodes."""
+    with Cluster(3) as cluster:
+        one, two, three = (cluster.client(node) for node in (1, 2, 3))
+        one.ask("CLIENT", "SETNAME", "alice")
+        assert three.ask("MEMBERS", "x") == [] and three.ask("MEMBERS", "x", "WATCH") == []
+        first = one.ask("MEMBERS", "x", "JOIN", "VALUE", "10.0.0.1:80")
+        assert one.ask("MEMBERS", "x", "JOIN") == first, "it is one already"
+        second = two.ask("MEMBERS", "x", "JOIN")
+        rows = [[first, "alice", "10.0.0.1:80"], [second, None, None]]
+        assert second > first and {repr(client.ask("MEMBERS", "x")) for client in (one, two, three)} == {repr(rows)}
+        assert [three.push(), three.push()] == [["members", "x", rows[:1]], ["members", "x", rows]]
+        assert one.ask("MEMBERS", "x", "LEAVE") == 1 and one.ask("MEMBERS", "x", "LEAVE") == 0
+        assert three.push() == ["members", "x", rows[1:]]
+        two.close()
+        assert three.push() == ["members", "x", []]
+        assert three.ask("MEMBERS", "x", "UNWATCH") == 1 and three.ask("MEMBERS", "x", "UNWATCH") == 0
+        one.ask("MEMBERS", "x", "JOIN")
+        assert three.ask("PING") == "PONG" and not three.pushes
+        for words in (("JOIN", "VALUE"), ("JOIN", "x"), ("GO",), ("LEAVE", 1), ("WATCH", 1), ("JOIN", "VALUE", "x", "y")):
+            assert refused(one, "MEMBERS", "x", *words).startswith("ERR "), words
+        assert refused(one, "MEMBERS", "x", "JOIN", "VALUE", "x" * 1025).startswith("TOOBIG")
+        crowd = [cluster.client(dice) for dice in (1, 2, 3) * 3]
+        numbers = [client.ask("MEMBERS", "y", "JOIN") for client in crowd]
+        assert [row[0] for row in agreed_list(cluster, "y")] == sorted(numbers) == numbers
+        for client in (one, three, *crowd):
+            client.close()
+    cluster.check()
+    cluster.remove()
+
+
+def agreed_list(cluster, name):
+    """The list, which is the same at all nodes."""
+    lists = [insist(cluster, node, "MEMBERS", name) for node in (1, 2, 3)]
+    assert lists[0] == lists[1] == lists[2], lists
+    return lists[0]
+
+
+def members_and_crashes():
+    """After quiet all nodes have the same list: everybody who lives, under its number, and nobody who is gone."""
+    dice = random.Random(time.time_ns())
+    with Cluster(3, *FAST) as cluster:
+        alive = {}
+        for _ in range(5):
+            def come(node):
+                try:
+                    client = cluster.client(node)
+                except (Gone, OSError):
+                    return
+                try:
+                    alive[client] = client.ask("MEMBERS", "x", "JOIN", "VALUE", node)
+                    if dice.random() < 0.3:
+                        del alive[client]
+                        client.close()
+                except (Gone, OSError, Refused):
+                    alive.pop(client, None)
+
+            in_parallel(lambda: strike(cluster, dice), *[lambda n=dice.choice((1, 2, 3)): come(n) for _ in range(6)])
+            come_back(cluster)
+            for client in list(alive):
+                try:
+                    client.ask("PING")
+                except (Gone, OSError):
+                    del alive[client]
+            end = time.monotonic() + PATIENCE
+            while True:
+                lists = [insist(cluster, node, "MEMBERS", "x") for node in (1, 2, 3)]
+                numbers = [[row[0] for row in rows] for rows in lists]
+                if all(seen == sorted(alive.values()) for seen in numbers):
+                    break
+                assert time.monotonic() < end, (numbers, sorted(alive.values()))
+                time.sleep(0.05)
+        for client in alive:
+            client.close()
+    cluster.remove()
+
+
 if __name__ == "__main__":
-    sys.exit(main([latch, latches_and_crashes]))
+    sys.exit(main([latch, latches_and_crashes, once, once_and_crashes, barrier, double_barrier, barriers_and_crashes, members,
+                   members_and_crashes]))
