@@ -157,6 +157,18 @@ bool ask_open_any(struct ask *ask, const char *servers, int timeout_ms)
 
 /* ---- talking ---- */
 
+static bool send_out(struct ask *ask)
+{
+    for (size_t sent = 0; sent < ask->out.length;) {
+        const ssize_t count = cv_line_send(ask->fd, ask->tls, ask->out.bytes + sent, ask->out.length - sent);
+        if (count > 0)
+            sent += (size_t)count;
+        else if (errno == EAGAIN ? !await(ask->fd, POLLOUT, cv_wall_ms() + 1000) : errno != EINTR)
+            return false;
+    }
+    return true;
+}
+
 static bool say(struct ask *ask, const char *line)
 {
     struct cv_text rest = cv_text(line), word;
@@ -167,14 +179,7 @@ static bool say(struct ask *ask, const char *line)
     cv_resp_array(&ask->out, words);
     while (cv_text_take(&rest, ' ', &word))
         cv_resp_bulk(&ask->out, word);
-    for (size_t sent = 0; sent < ask->out.length;) {
-        const ssize_t count = cv_line_send(ask->fd, ask->tls, ask->out.bytes + sent, ask->out.length - sent);
-        if (count > 0)
-            sent += (size_t)count;
-        else if (errno == EAGAIN ? !await(ask->fd, POLLOUT, cv_wall_ms() + 1000) : errno != EINTR)
-            return false;
-    }
-    return true;
+    return send_out(ask);
 }
 
 static bool read_more(struct ask *ask, int64_t until)
@@ -219,14 +224,35 @@ static bool hear(struct ask *ask, int timeout_ms, struct cv_text *reply)
     return true;
 }
 
-bool ask_command(struct ask *ask, const char *line, int timeout_ms, struct cv_text *reply)
+static bool hear_reply(struct ask *ask, int timeout_ms, struct cv_text *reply)
 {
-    if (!say(ask, line))
-        return false;
     do
         if (!hear(ask, timeout_ms, reply))
             return false;
     while (reply->start[0] == CV_RESP_PUSH);
+    return true;
+}
+
+bool ask_command(struct ask *ask, const char *line, int timeout_ms, struct cv_text *reply)
+{
+    return say(ask, line) && hear_reply(ask, timeout_ms, reply);
+}
+
+bool ask_words(struct ask *ask, const char *const *words, size_t count, int timeout_ms, struct cv_text *reply)
+{
+    ask->out.length = 0;
+    cv_resp_array(&ask->out, count);
+    for (size_t i = 0; i < count; i++)
+        cv_resp_bulk(&ask->out, cv_text(words[i]));
+    return send_out(ask) && hear_reply(ask, timeout_ms, reply);
+}
+
+bool ask_push(struct ask *ask, int timeout_ms, struct cv_text *push)
+{
+    do
+        if (!hear(ask, timeout_ms, push))
+            return false;
+    while (push->start[0] != CV_RESP_PUSH);
     return true;
 }
 

@@ -59,6 +59,10 @@ void ask_close(struct ask *ask);
  * Pushes are skipped. The reply stays valid until the next command. False if the connection is gone.
  */
 bool ask_command(struct ask *ask, const char *line, int timeout_ms, struct cv_text *reply);
+/* The same for words that may have spaces. */
+bool ask_words(struct ask *ask, const char *const *words, size_t count, int timeout_ms, struct cv_text *reply);
+/* Waits for the next push. False: the connection is gone. */
+bool ask_push(struct ask *ask, int timeout_ms, struct cv_text *push);
 /* The same for an order that the node may refuse. EXIT_HELD, or EXIT_UNKNOWN after one line on stderr. */
 int ask_order(struct ask *ask, const char *servers, const char *line, int timeout_ms, struct cv_text *reply);
 

@@ -2,6 +2,7 @@
 #include "cli/hold/hold.h"
 #include "cli/hold/hold_name.h"
 #include "cli/hold/hold_terminal.h"
+#include "cli/hold/recipe_ask.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +61,7 @@ struct run {
 
 static const char *what(const struct hold *hold)
 {
-    return hold->campaign ? "election" : "lock";
+    return hold->campaign ? "election" : hold->every_ms ? "once" : hold->joins ? "members" : "lock";
 }
 
 int hold_explain(const struct conclave *session, const char *whose, int error)
@@ -178,6 +179,8 @@ int hold_open(struct conclave **session, const struct hold *hold)
 static int give_up(const struct run *run)
 {
     const struct hold *hold = run->hold;
+    if (recipe_holds(hold))
+        return recipe_give_up(run->session, hold, run->fence, run->code == 0);
     return hold->campaign ? conclave_resign(run->session, hold->name)
                           : conclave_unlock(run->session, hold->name, run->fence);
 }
@@ -192,6 +195,8 @@ static int acquire(struct run *run)
                                                  .ends_with_session = hold->want.ends_with_session,
                                                  .value = hold->value,
                                                  .value_length = hold->value ? strlen(hold->value) : 0};
+    if (recipe_holds(hold))
+        return recipe_acquire(run->session, hold, &run->fence);
     expect_a_wait(run->session, hold);
     int error = hold->campaign ? conclave_campaign(run->session, hold->name, &candidate, &run->fence)
                                : conclave_lock(run->session, hold->name, &hold->want, &run->fence);
@@ -486,7 +491,9 @@ int hold_run(const struct hold *hold)
         conclave_interrupt(waiting); /* by a signal that came before there was a session */
     if (!code)
         code = acquire(&run);
-    if (!code) {
+    if (code == HOLD_TIMEOUT && hold->every_ms) {
+        code = 0; /* it has been done in this period, or somebody does it */
+    } else if (!code) {
         run_command(&run);
         give_back(&run);
         code = run.code;

@@ -26,11 +26,14 @@ struct hold {
     struct conclave_options server;
     bool campaign; /* to lead, not to lock */
     struct conclave_want want;
+    uint64_t every_ms; /* once in each period, not a lock; 0: it is not */
+    bool joins;        /* to be a member of a name, not to lock */
+    uint32_t parties;  /* of a barrier */
     uint32_t priority;
-    const char *value;    /* that the leader publishes, or NULL */
+    const char *value;    /* that the leader or the member publishes, or NULL */
     const char *client;   /* the name by which servers show this process; NULL: one that tells who it is */
     int on_ask_back;      /* the signal that the command gets if somebody asks for the lock; 0: none */
-    bool observe;         /* print the leader, run no command */
+    bool observe;         /* print the leader or the members, and every change; run no command */
     bool json;            /* print it as JSON */
     char *const *command; /* NULL: none was given */
 };
