@@ -101,6 +101,8 @@ async function startFirefox(directory, proxy) {
   const preferences = {
     "marionette.port": 0,
     "datareporting.policy.dataSubmissionEnabled": false,
+    "media.gmp-provider.enabled": false, // its codecs
+    "media.gmp-manager.updateEnabled": false,
     "network.proxy.type": 1,
     "network.proxy.http": "127.0.0.1",
     "network.proxy.http_port": proxy,

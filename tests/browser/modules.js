@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The page's modules that need no browser: links, and the tree of branches. */
 import assert from "node:assert/strict";
+import { layOut, nodeRadius } from "../../web/src/layout.js";
 import { lineOf } from "../../web/src/line.js";
 import { joinWords, packIndices, readLink, splitWords, unpackIndices, writeLink } from "../../web/src/link.js";
 import {
@@ -56,6 +57,23 @@ function randomEntry(below, depth) {
 }
 
 export const modules = {
+  async "in a geometric graph no node is drawn upon another, and all are in the picture"() {
+    const next = numbers(3);
+    for (const count of [2, 5, 10, 16, 30]) {
+      const nodes = Array.from({ length: count }, () => ({ x: next.next().value, y: next.next().value }));
+      nodes[1] = { ...nodes[0] };
+      const places = layOut({ nodes, edges: [], topology: "graph", words: [] });
+      places.forEach((a, i) => {
+        assert.ok(a.x > 0 && a.x < 580 && a.y > 0 && a.y < 440, JSON.stringify(a));
+        for (const b of places.slice(i + 1))
+          assert.ok(
+            Math.hypot(a.x - b.x, a.y - b.y) > 2 * nodeRadius(count),
+            `${count} nodes: ${JSON.stringify([a, b])}`,
+          );
+      });
+    }
+  },
+
   async "links say again what they were told"() {
     const next = numbers(7);
     for (let i = 0; i < 2000; i++) {

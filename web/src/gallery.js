@@ -52,12 +52,18 @@ const FEATURED = [
   },
 ];
 
+/** A line of words in which no option is broken in two. */
+function Line({ words }) {
+  const parts = joinWords(words).split(" ");
+  return html`<code>${parts.map((part, i) => [i ? " " : "", /^--/.test(part) ? html`<span class="option">${part}</span>` : part])}</code>`;
+}
+
 /** The first words of a text: enough to recognize it. */
 function Story({ title, about, words, verdict, play, onOpen }) {
   return html`<button class="story" data-words=${joinWords(words)} onClick=${() => onOpen({ words, about: { title, about }, overlay: verdict === "search" ? "break" : null, play })}>
     <span class="story-title">${title}</span>
     ${about && html`<span class="story-about">${about}</span>`}
-    <code>${joinWords(words)}</code>
+    <${Line} words=${words} />
     ${verdict === "violated" && html`<span class="bad">ends with a violation</span>`}
   </button>`;
 }

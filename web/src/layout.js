@@ -33,6 +33,25 @@ function fitted(points, stretch = 1) {
   }));
 }
 
+/** The same points, but none lies upon another: those that are too near push each other away a little. */
+function apart(points) {
+  const least = 2 * nodeRadius(points.length) + 26;
+  const moved = points.map(({ x, y }) => ({ x, y }));
+  for (let round = 0; round < 60; round++)
+    for (let a = 0; a < moved.length; a++)
+      for (let b = a + 1; b < moved.length; b++) {
+        const [dx, dy] = [moved[b].x - moved[a].x || 0.01, moved[b].y - moved[a].y];
+        const far = Math.hypot(dx, dy);
+        if (far >= least) continue;
+        const push = (least - far) / 2 / far;
+        moved[a].x -= dx * push;
+        moved[a].y -= dy * push;
+        moved[b].x += dx * push;
+        moved[b].y += dy * push;
+      }
+  return moved;
+}
+
 function gridShape(words) {
   const shape = /^grid:(\d+)x(\d+)$/.exec(words[words.indexOf("--graph") + 1] ?? "");
   return shape && { rows: Number(shape[1]), columns: Number(shape[2]) };
@@ -71,7 +90,16 @@ function sprung(count, edges) {
 export function layOut(scenario) {
   const { nodes, edges, topology, words } = scenario;
   if (topology !== "graph") return onCircle(nodes.length);
-  if (nodes.every((node) => node.x != null && node.y != null)) return fitted(nodes.map(({ x, y }) => ({ x, y })));
+  if (nodes.every((node) => node.x != null && node.y != null))
+    return fitted(
+      apart(
+        fitted(
+          nodes.map(({ x, y }) => ({ x, y })),
+          1.3,
+        ),
+      ),
+      1.3,
+    );
   const grid = gridShape(words);
   if (grid && grid.rows * grid.columns === nodes.length)
     return fitted(nodes.map((_, i) => ({ x: i % grid.columns, y: Math.floor(i / grid.columns) })));

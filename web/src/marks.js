@@ -10,12 +10,14 @@ export function kindColour(scenario, kind) {
   return (index < 0 ? KINDS - 1 : index) % KINDS;
 }
 
-/** A message as few letters as its kind allows: what stands in the parentheses, or its first letters. */
-export function shortText(message) {
+const ROOMY = 4; // among so few nodes there is room for a kind's name
+
+/** A message in as few letters as there is room for: what stands in the parentheses, or its kind, or how that begins. */
+export function shortText(message, nodes) {
   const inside = /\(([^)]*)\)/.exec(message.text)?.[1];
   if (inside && inside.length <= 5) return inside;
   if (message.kind === "token") return ""; // a coin says it
-  return message.kind.length <= 4 ? message.kind : message.kind.slice(0, 3);
+  return nodes <= ROOMY || message.kind.length <= 4 ? message.kind : message.kind.slice(0, 3);
 }
 
 /** What people call a node: its label, or its id. */

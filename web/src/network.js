@@ -91,7 +91,7 @@ function NodeMark({ scenario, node, place, radius, chosen, acted, differs, onSel
     token=${holdsToken(scenario, node)} chosen=${chosen} onSelect=${onSelect} />`;
 }
 
-/** Where messages stand: the first of a channel nearest to its receiver. */
+/** Where messages stand: the first of a channel nearest to its receiver, none upon its sender. */
 export function placeMessages(messages, places, radius) {
   const waiting = new Map();
   return messages.map((message) => {
@@ -101,14 +101,17 @@ export function placeMessages(messages, places, radius) {
     const [from, to] = [places[message.from], places[message.to]];
     if (message.from === message.to) return { message, x: from.x + radius, y: from.y - radius - 12 * (ahead + 1) };
     const far = Math.hypot(to.x - from.x, to.y - from.y) || 1;
-    const share = Math.max(0.14, Math.min(0.68, 1 - (radius + 40) / far) - (ahead * 30) / far);
-    return { message, ...along(from, to, share, BEND) };
+    const least = Math.min(0.5, (radius + 14) / far);
+    const first = Math.max(least, Math.min(0.68, 1 - (radius + 40) / far));
+    const share = first - (ahead * 30) / far;
+    const aside = Math.max(0, (least - share) * far * 0.8); // where the way is too short, they queue beside it
+    return { message, ...along(from, to, Math.max(least, share), BEND + aside) };
   });
 }
 
 const MessageMark = memo(
   ({ scenario, serial, kind, text, from, to, deliverable, x, y, start, chosen, onDeliver, onChoose }) => {
-    const short = shortText({ kind, text });
+    const short = shortText({ kind, text }, scenario.nodes.length);
     const width = Math.max(20, short.length * 7.4 + 10);
     const title = `${text} from ${nameOf(scenario, from)} to ${nameOf(scenario, to)}`;
     const label = `${short}: ${deliverable ? `deliver ${title}` : `${title}, waits behind another`}`;
