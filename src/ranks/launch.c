@@ -11,11 +11,11 @@
 /* What launchers tell; the first that is there counts. PMIx names no size: Slurm, which starts ranks by it, does. */
 static const struct {
     enum cv_launcher launcher;
-    const char *rank, *size;
+    const char *rank, *size, *here;
 } variables[] = {
-    {CV_LAUNCHED_BY_OPENMPI, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {CV_LAUNCHED_BY_MPICH, "PMI_RANK", "PMI_SIZE"},
-    {CV_LAUNCHED_BY_OPENMPI, "PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
+    {CV_LAUNCHED_BY_OPENMPI, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {CV_LAUNCHED_BY_MPICH, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+    {CV_LAUNCHED_BY_OPENMPI, "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
 };
 
 static bool read_number(const char *name, uint32_t *number)
@@ -33,8 +33,10 @@ bool cv_launch_find(struct cv_launch *launch)
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         *launch = (struct cv_launch){.launcher = variables[i].launcher};
         if (read_number(variables[i].rank, &launch->rank) && read_number(variables[i].size, &launch->size) &&
-            launch->rank < launch->size)
+            launch->rank < launch->size) {
+            read_number(variables[i].here, &launch->here);
             return launch->size > 1;
+        }
     }
     *launch = (struct cv_launch){.launcher = CV_LAUNCHED_ALONE, .size = 1};
     return false;

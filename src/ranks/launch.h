@@ -11,6 +11,7 @@ enum cv_launcher { CV_LAUNCHED_ALONE, CV_LAUNCHED_BY_OPENMPI, CV_LAUNCHED_BY_MPI
 struct cv_launch {
     enum cv_launcher launcher;
     uint32_t rank, size; /* 0 of 1 if it is alone, also under mpirun */
+    uint32_t here;       /* among the ranks of this machine, from 0 on; 0 if the launcher does not tell */
 };
 
 /* True: mpirun has started this process, with others. */

@@ -15,6 +15,8 @@ int job_not_met(int error, const struct cv_complaint *complaint)
     struct cv_launch launch;
     if (!cv_launch_find(&launch) || !launch.rank)
         return command_fail(error, complaint);
+    if (launch.here)
+        return EXIT_HELD;
     sleep(FIRST_WORDS_SECONDS);
     return command_refuse("rank %u: %s", launch.rank, *complaint->text ? complaint->text : cv_error_text(error));
 }

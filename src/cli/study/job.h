@@ -10,8 +10,8 @@
 #include "ranks/ranks.h"
 
 /*
- * For a rank that did not meet the others: tells why, and returns the exit code. Usually all have the same to tell:
- * then the first one does, and the others are ended.
+ * For a rank that did not meet the others: tells why, and returns the exit code. Usually all have the same to tell. One
+ * on each machine does, and the first before those elsewhere.
  */
 int job_not_met(int error, const struct cv_complaint *complaint);
 
