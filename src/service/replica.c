@@ -109,20 +109,23 @@ static void write_state(struct replica *replica, uint64_t version)
     send_state(replica, CV_NOBODY);
 }
 
+static void tell_done(struct replica *replica, cv_node to, uint64_t ticket, int64_t result)
+{
+    if (to == replica->service->host->roster->me)
+        recipe_answered(replica, ticket, result);
+    else
+        tell(replica, to, (struct peer_notice){.kind = PEER_NOTICE_DONE, .ticket = ticket, .result = (uint64_t)result},
+             0);
+}
+
 static void answer(struct replica *replica)
 {
-    const cv_node me = replica->service->host->roster->me;
     while (replica->done) {
         struct replica_ask *ask = replica->done;
         replica->done = ask->next;
         if (!replica->done)
             replica->last_done = &replica->done;
-        if (ask->from == me)
-            recipe_answered(replica, ask->ticket, ask->result);
-        else
-            tell(replica, ask->from,
-                 (struct peer_notice){.kind = PEER_NOTICE_DONE, .ticket = ask->ticket, .result = (uint64_t)ask->result},
-                 ask->verb);
+        tell_done(replica, ask->from, ask->ticket, ask->result);
         free(ask);
     }
 }
@@ -325,9 +328,14 @@ static void look(struct cv_service *service)
         all->process = cv_random_next(&service->host->random) >> 32;
     all->processes[me] = all->process;
     for (size_t i = 0; i < all->size; i++)
-        for (struct replica *it = all->table[i]; it; it = it->chain)
+        for (struct replica *it = all->table[i], *next; it; it = next) {
+            next = it->chain;
             begin_view(it, all->lapsed);
+            if (!it->version && recipe_is_idle(it))
+                replica_discard(it); /* somebody has only asked whether there is anything */
+        }
     all->lapsed = false;
+    replicas_expect_crowd(service);
     peer_notice_send(service, CV_NOBODY,
                      &(struct peer_notice){.kind = PEER_NOTICE_COPY,
                                            .subject = CV_SUBJECT_LOCK,
@@ -355,8 +363,10 @@ void replicas_resume(struct cv_service *service)
 static void queue(struct replica *replica, const struct replica_ask *ask)
 {
     struct replica_ask *queued = malloc(sizeof *queued);
-    if (!queued)
-        return; /* it is asked for again in the next view, or its client gives up */
+    if (!queued) {
+        tell_done(replica, ask->from, ask->ticket, RESULT_NO_MEMORY);
+        return;
+    }
     *queued = *ask;
     queued->next = NULL;
     queued->client = cv_share_text(ask->client);
@@ -480,9 +490,9 @@ void replica_hear_state(struct cv_service *service, const struct peer_notice *no
     if (!read_recipe(service, notice, &recipe, &verb) || !notice->page.start)
         return;
     look(service);
-    struct replica *replica = replica_open(service, recipe, notice->name);
+    struct replica *replica = replica_add(service, recipe, notice->name);
     if (!replica) {
-        cv_member_fail(service->member, CV_LOG_MEMORY, "no memory for the state of a recipe, or too many names");
+        replica_no_memory(service);
         return;
     }
     if (is_primary(replica)) {

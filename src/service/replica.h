@@ -91,6 +91,7 @@ struct replica {
 struct replicas {
     struct replica **table;
     size_t size, count;
+    size_t crowd;                       /* with so many names this node looks for empty ones */
     uint64_t process;                   /* the number of this process */
     uint64_t processes[CV_MAX_MEMBERS]; /* of the members of the view, as far as they have told */
     uint64_t epoch;                     /* of the view that was entered last */

@@ -93,9 +93,9 @@ int replica_file_take(void *context, const char *file, struct cv_text bytes, str
     }
     if (!name || recipe >= RECIPES || strcmp(expected, file) != 0)
         return cv_complain(complaint, "recipes/%s: expected the file of another name", file);
-    struct replica *replica = replica_open(service, recipe, (struct cv_text){(const char *)name, length});
+    struct replica *replica = replica_add(service, recipe, (struct cv_text){(const char *)name, length});
     if (!replica)
-        return cv_complain(complaint, "recipes: more names than [node] names = %zu allows", service->host->most);
+        return CV_ENOMEM;
     const int error = recipe_state_read(&replica->state, (struct cv_text){(const char *)cursor.at, cursor.left});
     if (error == CV_EINPUT)
         return cv_complain(complaint, "recipes/%s: expected a state of a recipe", file);

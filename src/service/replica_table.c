@@ -6,6 +6,8 @@
 #include "service/replica_file.h"
 #include "service/service.h"
 
+#define LEAST_CROWD ((size_t)1024) /* fewer names may well be empty */
+
 void replica_no_memory(const struct cv_service *service)
 {
     cv_member_fail(service->member, CV_LOG_MEMORY, "no memory for the state of a recipe");
@@ -69,7 +71,36 @@ static bool grow(struct replicas *all)
     return true;
 }
 
+/* There are many names: if most of them are empty, a new view is asked for, which forgets those. */
+static void look_for_empty(struct cv_service *service)
+{
+    struct replicas *all = &service->replicas;
+    size_t empty = 0;
+    for (size_t i = 0; i < all->size; i++)
+        for (const struct replica *it = all->table[i]; it; it = it->chain)
+            empty += recipe_state_is_empty(&it->state) && !it->orders && !it->ties;
+    if (2 * empty >= all->count)
+        service_renew_view(service);
+    replicas_expect_crowd(service);
+}
+
+void replicas_expect_crowd(struct cv_service *service)
+{
+    struct replicas *all = &service->replicas;
+    all->crowd = 2 * all->count > LEAST_CROWD ? 2 * all->count : LEAST_CROWD;
+}
+
 struct replica *replica_open(struct cv_service *service, enum recipe recipe, struct cv_text name)
+{
+    struct replica *replica = replica_find(service, recipe, name);
+    if (replica)
+        return replica;
+    if (service->replicas.count >= service->replicas.crowd)
+        look_for_empty(service);
+    return service->replicas.count < service->host->most ? replica_add(service, recipe, name) : NULL;
+}
+
+struct replica *replica_add(struct cv_service *service, enum recipe recipe, struct cv_text name)
 {
     struct replicas *all = &service->replicas;
     uint64_t key[2];
@@ -77,9 +108,7 @@ struct replica *replica_open(struct cv_service *service, enum recipe recipe, str
     struct replica *replica = replica_find_key(service, key);
     if (replica)
         return replica;
-    if (2 * all->count >= service->host->most && all->count)
-        service_renew_view(service); /* empty states are forgotten when a view begins */
-    if (all->count >= service->host->most || (all->count >= all->size && !grow(all)))
+    if (all->count >= all->size && !grow(all))
         return NULL;
     replica = malloc(sizeof *replica + name.length);
     if (!replica)
@@ -111,7 +140,7 @@ void replica_discard(struct replica *replica)
     struct cv_service *service = replica->service;
     *slot_of(&service->replicas, replica->key) = replica->chain;
     service->replicas.count--;
-    if (replicas_outlast(service, replica->recipe) && !replica_file_remove(replica))
+    if (replica->on_disk && !replica_file_remove(replica))
         replica_no_memory(service);
     free_replica(replica);
 }
