@@ -2,9 +2,13 @@
 """Latches, barriers, members of a name, and work that is done once: exact when nodes and clients die at bad moments."""
 
 import json
+import pathlib
 import random
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -463,6 +467,130 @@ def members_and_crashes():
     cluster.remove()
 
 
+# ---- bad moments, one by one ----
+
+
+def stopped_member():
+    """A node hangs while the others go on. What it has is old when it comes back; its clients' places are not held for it."""
+    with Cluster(3, "--set", "group.lease=600", "--set", "group.timeout=400") as cluster:
+        names = [f"latch {i}" for i in range(9)]
+        one, two, three = (cluster.client(node) for node in (1, 2, 3))
+        assert {one.ask("LATCH", name, "SET", 3) for name in names} == {1}
+        numbers = [client.ask("MEMBERS", "x", "JOIN") for client in (one, two, three)]
+        runs = {name: three.ask("ONCE", name, "EVERY", 10 ** 12) for name in names}
+        three.say("BARRIER", "b", 3)
+        waiter = cluster.client(1)
+        waiter.say("BARRIER", "b", 2, "WAIT", 1)
+        while "PARTIES expected 3" not in str(heard := told(waiter)):  # the third waits at the barrier
+            assert heard is None, heard
+            waiter.say("BARRIER", "b", 2, "WAIT", 1)
+        cluster.kill(3, signal.SIGSTOP)
+        cluster.await_view([1, 2])
+        assert {two.ask("LATCH", name, "DOWN") for name in names} == {2}
+        assert [row[0] for row in two.ask("MEMBERS", "x")] == numbers[:2]
+        again = {name: one.ask("ONCE", name, "EVERY", 10 ** 12) for name in names}
+        must(all(again[name] > runs[name] for name in names), runs, again)
+        assert {one.ask("ONCE", name, "DONE", again[name]) for name in names} == {1}
+        cluster.kill(3, signal.SIGCONT)
+        cluster.await_view([1, 2, 3])
+        assert told(three, Refused).startswith("LOST"), "it may have been counted"
+        lost = sorted(three.push()[1:] for _ in names)
+        assert lost == sorted([name, runs[name]] for name in names), (lost, runs)
+        must({three.ask("ONCE", name, "DONE", runs[name]) for name in names} == {0}, "done twice")
+        must({three.ask("LATCH", name) for name in names} == {2}, "old states")
+        end = time.monotonic() + PATIENCE
+        while [row[0] for row in one.ask("MEMBERS", "x")] != numbers:  # it comes back under its number
+            assert time.monotonic() < end, (one.ask("MEMBERS", "x"), numbers)
+            time.sleep(0.02)
+        for client in (one, two):
+            client.say("BARRIER", "b", 2)
+        assert one.hear() == two.hear()
+        for client in (one, two, three, waiter):
+            client.close()
+    cluster.remove()
+
+
+def told(client, kind=None):
+    """The answer, or the error as text."""
+    try:
+        answer = client.hear()
+        assert not kind, answer
+        return answer
+    except Refused as refusal:
+        return str(refusal)
+
+
+def kept_on_disk():
+    """A single node with a directory remembers; a damaged file is refused, half a file is not looked at; a disk that fails ends it."""
+    with tempfile.TemporaryDirectory() as place:
+        options = ("--set", f"node.directory={place}/data")
+        with Node(*options) as node:
+            client = node.client()
+            assert client.ask("LATCH", "a", "SET", 2) == 1 and client.ask("LATCH", "a", "DOWN") == 1
+            fence = client.ask("ONCE", "n", "EVERY", 10 ** 12)
+            assert client.ask("ONCE", "n", "DONE", fence) == 1
+            client.close()
+        files = sorted(pathlib.Path(place, "data", "recipes").iterdir())
+        assert len(files) == 2, files
+        files[0].with_suffix(".new").write_bytes(b"half")
+        with Node(*options) as node:
+            client = node.client()
+            assert client.ask("LATCH", "a") == 1 and client.ask("ONCE", "n")[1] == fence
+            assert client.ask("ONCE", "n", "EVERY", 10 ** 12) is None
+            client.close()
+        bytes_ = files[0].read_bytes()
+        for damaged in (bytes_[:-1], bytes_[:30] + bytes([bytes_[30] ^ 1]) + bytes_[31:], b"", b"x" * 100):
+            files[0].write_bytes(damaged)
+            failed = subprocess.run([CONCLAVE, "node", "--listen", f"{place}/s", *options], capture_output=True, text=True, check=False)
+            assert failed.returncode == 2 and failed.stderr.count("\n") == 1 and files[0].name in failed.stderr, failed
+        files[0].write_bytes(bytes_)
+    with Cluster(3, "--set", "group.lease=600", "--set", "group.timeout=400") as cluster:
+        one = cluster.client(1)
+        assert one.ask("LATCH", "a", "SET", 9) == 1
+        shutil.rmtree(next(pathlib.Path(cluster.directory).glob("**/node3*/recipes"), cluster.directory / "none"))
+        assert one.ask("LATCH", "a", "DOWN") == 8, "two of three have it"
+        cluster.await_view([1, 2])
+        assert one.ask("LATCH", "a", "DOWN") == 7 and "disk-failed" in (cluster.directory / "node3.log").read_text(encoding="utf-8")
+        one.close()
+    cluster.remove()
+
+
+def without_agreement():
+    """A single node, and `group static`: in memory."""
+    with Cluster(3, "--set", "group.mode=static") as cluster:
+        clients = one, two, three = [cluster.client(node) for node in (1, 2, 3)]
+        assert one.ask("LATCH", "a", "SET", 2) == 1 and two.ask("LATCH", "a", "DOWN") == 1 and three.ask("LATCH", "a") == 1
+        for client in clients:
+            client.say("BARRIER", "b", 3)
+        assert len({client.hear() for client in clients}) == 1
+        numbers = [client.ask("MEMBERS", "x", "JOIN") for client in clients]
+        assert refused(one, "ONCE", "n", "EVERY", 1).startswith("NODISK")
+        cluster.kill(1)
+        cluster.await_view([2, 3])
+        assert [row[0] for row in two.ask("MEMBERS", "x")] == numbers[1:] and three.ask("LATCH", "a", "DOWN") == 0
+        for client in clients:
+            client.close()
+    cluster.remove()
+    with Node() as node:
+        clients = [node.client() for _ in range(40)]
+        for client in clients:
+            client.say("BARRIER", "b", 40)
+        assert len({client.hear() for client in clients}) == 1
+        for client in clients:
+            assert client.ask("MEMBERS", "x", "JOIN", "VALUE", "v")
+        assert len(clients[0].ask("MEMBERS", "x")) == 40
+        big = [client.ask("MEMBERS", "y", "JOIN", "VALUE", "v" * 1024) for client in clients[:20]]
+        assert sorted(big) == big
+        assert any(str(answer).startswith("BUSY") for answer in [attempt_join(client) for client in clients[20:]])
+        for client in clients:
+            client.close()
+
+
+def attempt_join(client):
+    client.say("MEMBERS", "y", "JOIN", "VALUE", "v" * 1024)
+    return told(client)
+
+
 # ---- in a shell ----
 
 
@@ -512,4 +640,4 @@ def in_a_shell():
 
 if __name__ == "__main__":
     sys.exit(main([latch, latches_and_crashes, once, once_and_crashes, barrier, double_barrier, barriers_and_crashes, members,
-                   members_and_crashes, in_a_shell]))
+                   members_and_crashes, stopped_member, kept_on_disk, without_agreement, in_a_shell]))

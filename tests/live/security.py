@@ -175,9 +175,11 @@ def acl_matrix():
                 ("RESIGN", "other"), ("LEADER", "db"), ("LEADER", "other"), ("OBSERVE", "db"), ("OBSERVE", "other"),
                 ("UNOBSERVE",), ("LOCKS",), ("VIEW",), ("INFO",), ("PING",), ("ACL", "WHOAMI"),
                 ("WAITERS", "build-1"), ("WAITERS", "other"), ("ASKBACK", "db"), ("ASKBACK", "other"),
-                ("FORCE", "build-1", 1, "why"), ("CLIENT", "LIST"), ("CLIENT", "INFO")]
-    table = {"build": "101011010101010110011" + "1010001", "watcher": "000000000001111110011" + "1100001",
-             "boss": "1" * 28, "cluster": "1" * 28}
+                ("FORCE", "build-1", 1, "why"), ("CLIENT", "LIST"), ("CLIENT", "INFO"), ("LATCH", "build-1", "SET", 1),
+                ("LATCH", "other"), ("LATCH", "other", "DOWN"), ("BARRIER", "other", 1), ("BARRIER", "build-1", 1), ("MEMBERS", "other"),
+                ("MEMBERS", "build-1", "JOIN"), ("MEMBERS", "other", "WATCH"), ("MEMBERS", "other", "LEAVE")]
+    table = {"build": "101011010101010110011" + "1010001" + "100010100", "watcher": "000000000001111110011" + "1100001" + "010001010",
+             "boss": "1" * 37, "cluster": "1" * 37}
     with World() as world:
         key = world.key("cluster")
         secrets = {"cluster": None}
