@@ -54,9 +54,11 @@ static void write_subject(struct cv_json *json, const struct cv_instance *instan
     cv_json_count(json, "round", instance->round);
 }
 
-static void write_end(struct cv_json *json, const struct record *record, uint64_t time)
+/* What a view has not taken over ended with the view before, or earlier, with the lease. */
+static void write_end(struct cv_json *json, const struct record *record, uint64_t time, bool lost)
 {
-    const uint64_t ended = cv_member_held_until(record->member);
+    const uint64_t held_until = cv_member_held_until(record->member), view_ended = record->member->ended_us;
+    const uint64_t ended = lost && view_ended < held_until ? view_ended : held_until;
     if (ended < time)
         cv_json_count(json, "ended", ended);
 }
@@ -82,7 +84,7 @@ static void write_event(void *context, const struct cv_instance *instance, const
     if (event->type == CV_EVENT_ENTER)
         cv_json_count(&json, "fence", event->detail);
     if (event->type == CV_EVENT_LEAVE)
-        write_end(&json, record, event->time);
+        write_end(&json, record, event->time, event->text);
     if (event->type == CV_EVENT_CALL && event->detail)
         cv_json_truth(&json, "recalled", true);
     if (event->type == CV_EVENT_NOTE && event->detail)
@@ -112,7 +114,7 @@ static void write_view(void *context, const struct cv_view *view)
 }
 
 static void write_grant(void *context, const struct cv_instance *instance, uint64_t fence, uint64_t session,
-                        bool shared, enum cv_grant_event event, uint64_t ttl_ms)
+                        bool shared, enum cv_grant_event event, uint64_t ttl_ms, uint64_t replaces)
 {
     static const char *const names[] = {
         [CV_GRANT_BEGINS] = "grant", [CV_GRANT_RENEWED] = "renew", [CV_GRANT_ENDS] = "end"};
@@ -128,10 +130,12 @@ static void write_grant(void *context, const struct cv_instance *instance, uint6
     cv_json_count(&json, "fence", fence);
     if (shared)
         cv_json_truth(&json, "shared", true);
+    if (replaces)
+        cv_json_count(&json, "replaces", replaces);
     if (ttl_ms)
         cv_json_count(&json, "ttl", ttl_ms);
     else if (event == CV_GRANT_ENDS)
-        write_end(&json, record, now);
+        write_end(&json, record, now, false);
     end_line(record, &json);
 }
 

@@ -52,7 +52,7 @@ struct cv_recorder {
     void (*view)(void *context, const struct cv_view *view);
     /* `ttl_ms`: how long the hold lasts without renewal even if its node dies; 0: it ends with its node. */
     void (*grant)(void *context, const struct cv_instance *instance, uint64_t fence, uint64_t session, bool shared,
-                  enum cv_grant_event event, uint64_t ttl_ms);
+                  enum cv_grant_event event, uint64_t ttl_ms, uint64_t replaces);
     void *context;
 };
 
@@ -92,6 +92,7 @@ struct cv_member {
     uint64_t started_us;  /* when the process started */
     uint64_t began_us;    /* when the last view began */
     uint64_t lost_us;     /* when the last view began without a member that may have held something */
+    uint64_t ended_us;    /* for the record: until then what this node was in counted, in the last view */
     cv_set anew;          /* while a view begins: members that have lost their holds */
     struct view_promises reported;
     struct ttl_ceiling ceiling;
@@ -107,11 +108,11 @@ void cv_member_fail(struct cv_member *member, enum cv_log_event event, const cha
 
 static inline void cv_member_record_grant(const struct cv_member *member, const struct cv_instance *instance,
                                           uint64_t fence, uint64_t session, bool shared, enum cv_grant_event event,
-                                          uint64_t ttl_ms)
+                                          uint64_t ttl_ms, uint64_t replaces)
 {
     if (member->recorder.grant)
         member->recorder.grant(member->recorder.context, instance, fence, session, shared, event,
-                               member->consensus ? ttl_ms : 0);
+                               member->consensus ? ttl_ms : 0, replaces);
 }
 
 /* The attribute of that node's candidate changes: a new term of the election begins. */

@@ -9,6 +9,7 @@
 #include "live/host/host_names.h"
 #include "live/host/host_views.h"
 #include "live/member.h"
+#include "live/member_group.h"
 #include "live/process/event_log.h"
 #include "live/roster.h"
 #include "live/view_promises.h"
@@ -57,13 +58,16 @@ static bool is_anew(const struct cv_member *member)
     return !member->host.view.epoch || (member->consensus && member->consensus->lapses != member->lapses);
 }
 
-/* HOLDING and HELD tell readers, the holder of a name, or, from PROMISED on, the keeper of a promise. */
-enum { BORROWED, INSIDE, PROMISED = 1000 };
+/*
+ * HOLDING and HELD tell readers, the holder of a name, a client that is alone by a loan (UPGRADE), or, from PROMISED
+ * on, the keeper of a promise.
+ */
+enum { BORROWED, INSIDE, ALONE, PROMISED = 1000 };
 
 /*
  * A member says that it, or its readers, are inside. The readers of one generation are inside together, and the node
- * that lent to them is the holder if it is a member. Otherwise, if two nodes say that they are inside, the one with the
- * later view is.
+ * that lent to them is the holder if it is a member. If one of the readers has become a writer, its node is the holder,
+ * and not the node that lent to it. Otherwise, if two nodes say that they are inside, the one with the later view is.
  */
 static void find_holder(struct cv_instance *instance, cv_node from, uint64_t how, uint64_t fence, uint64_t sharing)
 {
@@ -71,7 +75,7 @@ static void find_holder(struct cv_instance *instance, cv_node from, uint64_t how
         instance->sharers |= cv_set_of(from);
         if (how == INSIDE)
             instance->holder = from;
-    } else if (instance->holder == CV_NOBODY || instance->fence < fence) {
+    } else if (instance->holder == CV_NOBODY || instance->fence < fence || (how == ALONE && instance->fence == fence)) {
         instance->holder = from;
         instance->fence = fence;
         instance->generation = sharing;
@@ -84,6 +88,8 @@ static void end_view(void *context, bool prepares)
 {
     struct cv_member *member = context;
     const cv_node me = member->roster.me;
+    if (!member->host.frozen)
+        member->ended_us = cv_member_held_until(member);
     cv_host_freeze(&member->host);
     member->anew = prepares && is_anew(member) ? cv_set_of(me) : 0;
     view_promises_begin(member, prepares);
@@ -95,7 +101,8 @@ static void end_view(void *context, bool prepares)
         instance->sharers = instance->generation ? cv_set_of(me) : 0;
         cv_promise_drop_all(&instance->told);
         for (const struct cv_promise *it = prepares ? instance->promises : NULL; it; it = it->next)
-            view_promises_add(member, instance, me, it);
+            if (!it->draft)
+                view_promises_add(member, instance, me, it);
     }
 }
 
@@ -197,12 +204,13 @@ static void report(void *context, cv_node to, uint64_t epoch)
     send_numbers(member, to, CV_VIEW_HOLDING, epoch, NULL, memory, sizeof memory / sizeof *memory);
     for (size_t i = 0; i < member->host.count; i++) {
         const struct cv_instance *instance = member->host.all[i];
-        const uint64_t how = instance->flags & CV_INSIDE ? INSIDE : BORROWED;
+        const uint64_t how = instance->flags & CV_INSIDE ? INSIDE : instance->sharing ? BORROWED : ALONE;
         const uint64_t body[3] = {how, instance->fence, instance->sharing};
         if (instance_is_section(instance) && instance->flags & (CV_INSIDE | CV_BORROWS))
             send_view_message(member, to, CV_VIEW_HOLDING, epoch, instance, body);
         for (const struct cv_promise *it = instance->promises; it; it = it->next)
-            send_promise(member, to, CV_VIEW_HOLDING, epoch, instance, it);
+            if (!it->draft)
+                send_promise(member, to, CV_VIEW_HOLDING, epoch, instance, it);
     }
 }
 
@@ -227,7 +235,7 @@ static void on_holding(struct cv_member *member, struct cv_instance *instance, c
 {
     const uint64_t how = cv_frame_number(frame, 0);
     struct cv_promise promise = read_promise(frame);
-    if (how <= INSIDE) {
+    if (how <= ALONE) {
         find_holder(instance, from, how, cv_frame_number(frame, 1), cv_frame_number(frame, 2));
     } else if (how >= PROMISED && how - PROMISED < member->roster.count) {
         read_texts(frame, &promise);

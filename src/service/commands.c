@@ -7,6 +7,7 @@
 #include "service/access.h"
 #include "service/barrier.h"
 #include "service/connection_commands.h"
+#include "service/exchange.h"
 #include "service/force.h"
 #include "service/info.h"
 #include "service/latch.h"
@@ -258,7 +259,7 @@ int64_t command_renew(struct lock_hold *hold)
     if (hold->ttl_ms) {
         lock_extend(hold);
         cv_member_record_grant(service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
-                               CV_GRANT_RENEWED, hold->ttl_ms);
+                               CV_GRANT_RENEWED, hold->ttl_ms, 0);
         return (int64_t)hold->ttl_ms;
     }
     if (!cv_member_agrees(service->member))
@@ -496,6 +497,8 @@ static const struct {
     {"LOCK", 2, 12, run_lock, false, CV_MAY_LOCK, false},
     {"UNLOCK", 3, 5, run_unlock, false, CV_MAY_LOCK, false},
     {"RENEW", 3, 13, run_renew, false, CV_MAY_TALK, false},
+    {"UPGRADE", 3, 5, exchange_run_upgrade, false, CV_MAY_LOCK, false},
+    {"DOWNGRADE", 3, 3, exchange_run_downgrade, false, CV_MAY_LOCK, false},
     {"LOCKALL", 2, NO_LIMIT, lock_all_run, false, CV_MAY_TALK, false},
     {"SEQUENCE", 2, 3, lock_all_run_sequence, false, CV_MAY_LOCK, false},
     {"LATCH", 2, 5, latch_run, false, CV_MAY_OBSERVE, false},

@@ -5,6 +5,7 @@
 
 #include "core/printable.h"
 #include "live/process/event_log.h"
+#include "service/exchange.h"
 #include "service/lock.h"
 #include "service/session.h"
 #include "service/ttl_promise.h"
@@ -48,6 +49,8 @@ void force_hold(struct lock_hold *hold, struct cv_text admin, struct cv_text rea
         hold->promised_us = end_of_trust(hold);
         cv_alarm_set(service->alarms, &hold->alarm, hold->promised_us);
     }
+    if (hold->lock->exchanging == hold)
+        exchange_fail(hold, "LOST an operator has ended the hold");
     session_forced(hold, reason);
 }
 

@@ -8,6 +8,7 @@
 #include "live/process/event_log.h"
 #include "live/views.h"
 #include "service/delay.h"
+#include "service/exchange.h"
 #include "service/listing.h"
 #include "service/lock_all.h"
 #include "service/lock_fences.h"
@@ -137,8 +138,8 @@ static void log_loss(const struct lock_hold *hold)
 static void expired(struct cv_alarm *alarm)
 {
     struct lock_hold *hold = cv_alarm_owner(alarm, struct lock_hold, alarm);
-    if (hold->confirming || lock_all_has(hold)) {
-        lock_extend(hold); /* its time begins when enough members know of it, and when others are there, too */
+    if (hold->confirming || lock_all_has(hold) || hold->lock->exchanging == hold) {
+        lock_extend(hold); /* its time begins when enough members know of it, and when its client has its answer */
         return;
     }
     log_loss(hold);
@@ -158,7 +159,7 @@ struct cv_kept_text *hold_client(const struct lock_hold *hold)
     return hold->session ? hold->session->name : hold->client;
 }
 
-static struct lock_hold *new_hold(struct cv_service *service)
+struct lock_hold *lock_new_hold(struct cv_service *service)
 {
     struct lock_hold *hold = service->spare;
     if (hold) {
@@ -173,10 +174,12 @@ static struct lock_hold *new_hold(struct cv_service *service)
     return hold;
 }
 
-static void forget(struct lock_hold *hold)
+void lock_forget(struct lock_hold *hold)
 {
     struct lock *lock = hold->lock;
     struct cv_service *service = lock->service;
+    if (lock->exchanging && (lock->exchanging == hold || exchange_makes(hold)))
+        exchange_ended(hold);
     *(hold->previous ? &hold->previous->next : &lock->holds) = hold->next;
     if (hold->next)
         hold->next->previous = hold->previous;
@@ -204,7 +207,7 @@ void lock_ended(void *context, struct cv_instance *instance)
     struct cv_service *service = context;
     struct lock *lock = lock_of(instance);
     while (lock && lock->holds)
-        forget(lock->holds);
+        lock_forget(lock->holds);
     if (lock) {
         cv_loop_call_off(service->loop, &lock->chore);
         leader_forget(lock);
@@ -225,7 +228,7 @@ void lock_extend(struct lock_hold *hold)
     cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + ttl_us);
 }
 
-static void add_hold(struct lock *lock, struct lock_hold *hold)
+void lock_add_hold(struct lock *lock, struct lock_hold *hold)
 {
     hold->alarm.ring = expired;
     hold->lock = lock;
@@ -242,7 +245,7 @@ static void add_hold(struct lock *lock, struct lock_hold *hold)
 
 void lock_inherit(struct lock *lock, const struct cv_promise *promise)
 {
-    struct lock_hold *hold = new_hold(lock->service);
+    struct lock_hold *hold = lock_new_hold(lock->service);
     if (!hold) {
         cv_member_fail(lock->service->member, CV_LOG_MEMORY, "no memory for a hold that was promised to last");
         return;
@@ -258,16 +261,22 @@ void lock_inherit(struct lock *lock, const struct cv_promise *promise)
                                .value = cv_share_text(promise->value),
                                .forced = promise->forced,
                                .ends_here = true};
-    add_hold(lock, hold);
+    lock_add_hold(lock, hold);
 }
 
+/* What this node reports of an exchange when a view ends has to be true as soon as the client is told. */
 void lock_confirm(struct lock_hold *hold)
 {
+    const bool exchanges = hold->replaces && exchange_makes(hold);
+    if (exchanges)
+        exchange_confirmed(hold);
     if (hold->ttl_ms)
         lock_extend(hold);
     hold->confirming = false;
     session_granted(hold);
     leader_announce(hold->lock, hold, true);
+    if (exchanges)
+        lock_serve(hold->lock);
 }
 
 /* A client that shows no secret has one all the same, which its own node knows. */
@@ -284,10 +293,14 @@ void lock_promise(struct lock_hold *hold)
 {
     if (ttl_promise_make(hold))
         return;
+    if (exchange_makes(hold)) {
+        exchange_fail(hold->lock->exchanging, OUT_OF_MEMORY);
+        return;
+    }
     if (hold->session)
         session_no_memory(&hold->session->wait);
     ttl_promise_end(hold);
-    forget(hold);
+    lock_forget(hold);
 }
 
 static void grant(struct lock *lock, struct waiter *wait, struct lock_hold *hold, uint64_t fence)
@@ -305,7 +318,7 @@ static void grant(struct lock *lock, struct waiter *wait, struct lock_hold *hold
                                .confirming = true};
     wait->value = NULL;
     choose_digest(lock->service, wait, hold->digest);
-    add_hold(lock, hold);
+    lock_add_hold(lock, hold);
     grant_statistics_add(&lock->service->statistics, hold->since_ms - wait->since_ms);
     session_take(wait->session, hold);
     if (hold->ttl_ms)
@@ -321,7 +334,7 @@ static bool must_stay_inside(const struct lock *lock)
 }
 
 /* The clock is read each time before anything is granted: a node that was stopped does not know that. */
-static struct sharing_queue queue_of(const struct lock *lock)
+struct sharing_queue lock_queue(const struct lock *lock)
 {
     const bool stays = must_stay_inside(lock);
     const bool serves =
@@ -329,7 +342,10 @@ static struct sharing_queue queue_of(const struct lock *lock)
     const struct waiter *first = serves && lock->first && !delay_holds_off(lock) ? lock->first : NULL;
     if (first && !first->claimed && ttl_promise_in_grace(lock->service))
         first = NULL;
-    return (struct sharing_queue){.inside = lock->instance->flags & CV_INSIDE,
+    const bool upgrades = lock->exchanging && lock->exchanging->shared && !lock->exchanging->successor;
+    return (struct sharing_queue){.upgrades = upgrades && serves && !delay_holds_off(lock) &&
+                                              !ttl_promise_in_grace(lock->service),
+                                  .inside = lock->instance->flags & CV_INSIDE,
                                   .wants = lock->instance->flags & CV_WANTS,
                                   .waits = first && named_election_won(lock),
                                   .reader = first && first->shared,
@@ -346,7 +362,9 @@ static void note_sharing(struct lock *lock)
 {
     const struct sharing *sharing = &lock->sharing;
     struct cv_instance *instance = lock->instance;
-    instance->sharing = sharing->shares || sharing->borrows ? sharing->generation : 0;
+    const struct lock_hold *hold = lock->exchanging ? lock->exchanging : lock->holds;
+    const bool alone = sharing->borrows && sharing->alone && hold && !hold->shared;
+    instance->sharing = (sharing->shares || sharing->borrows) && !alone ? sharing->generation : 0;
     instance->flags &= ~(uint32_t)CV_BORROWS;
     if (sharing->borrows) {
         instance->flags |= CV_BORROWS;
@@ -364,11 +382,15 @@ static void refuse_first(struct lock *lock)
 static enum sharing_turn take_turn(struct lock *lock)
 {
     struct cv_service *service = lock->service;
-    const struct sharing_queue queue = queue_of(lock);
+    const struct sharing_queue queue = lock_queue(lock);
     const enum sharing_turn turn = sharing_next_turn(&lock->sharing, &queue);
-    struct lock_hold *hold = turn == TURN_GRANT ? new_hold(service) : NULL;
+    struct lock_hold *hold = turn == TURN_GRANT ? lock_new_hold(service) : NULL;
     if (turn == TURN_MISMATCH)
         refuse_first(lock);
+    if (turn == TURN_UPGRADE)
+        exchange_begin(lock);
+    else if (turn == TURN_UPGRADING)
+        exchange_fail(lock->exchanging, EXCHANGE_UPGRADING);
     if (turn == TURN_GRANT && !hold) {
         struct waiter *wait = lock->first;
         dequeue(wait);
@@ -391,6 +413,8 @@ void lock_serve(struct lock *lock)
         return;
     if (cv_member_serves(lock->service->member))
         named_election_update(lock);
+    if (lock->exchanging)
+        exchange_serve(lock);
     uint32_t granted = 0;
     for (enum sharing_turn turn; granted < GRANTS_EACH_TIME && (turn = take_turn(lock)) != TURN_REST;)
         granted += turn == TURN_GRANT;
@@ -432,14 +456,15 @@ void lock_hear_sharing(struct cv_service *service, const struct peer_notice *not
                                       .entry = notice->entry,
                                       .permits = notice->permits};
     const uint64_t loan = message.permits ? 1 : LOAN_FENCES;
-    if (message.kind == SHARING_LEND && !cv_view_gives(&service->host->view, message.first, loan, from)) {
-        message.kind = SHARING_REFUSE;
+    const bool lends = message.kind == SHARING_LEND || message.kind == SHARING_ALONE;
+    if (lends && !cv_view_gives(&service->host->view, message.first, loan, from)) {
+        message.kind = message.kind == SHARING_LEND ? SHARING_REFUSE : SHARING_UPGRADING;
         cv_peers_cut_off(&service->member->peers, from, "it lends fences that are not its own");
     }
     struct lock *lock = lock_open(service, notice->subject, notice->name);
     if (!lock)
         return;
-    const struct sharing_queue queue = queue_of(lock);
+    const struct sharing_queue queue = lock_queue(lock);
     sharing_hear(&lock->sharing, &queue, from, &message);
     lock_serve(lock);
 }
@@ -466,7 +491,7 @@ void lock_end(struct lock_hold *hold)
     struct lock *lock = hold->lock;
     leader_announce(lock, hold, false);
     ttl_promise_end(hold);
-    forget(hold);
+    lock_forget(hold);
     lock_serve(lock);
 }
 
@@ -482,7 +507,7 @@ static void lose(struct lock *lock, struct lock_hold *hold)
     session_lost(hold);
     leader_announce(lock, hold, false);
     ttl_promise_end(hold);
-    forget(hold);
+    lock_forget(hold);
 }
 
 /* A hold with a time to live does not depend on this node's lease. */
@@ -516,6 +541,8 @@ void lock_lease_lost(struct lock *lock)
 
 void lock_refuse_waiting(struct lock *lock, const char *why)
 {
+    if (lock->exchanging)
+        exchange_fail(lock->exchanging, why);
     for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {
         next = hold->next;
         if (hold->confirming) {
@@ -535,9 +562,13 @@ static void withdraw(struct lock *lock, struct lock_hold *hold)
 {
     struct waiter *wait = &hold->session->wait;
     ttl_promise_withdraw(hold);
+    if (exchange_makes(hold)) {
+        lock_forget(hold);
+        return;
+    }
     wait->value = hold->value;
     hold->value = NULL;
-    forget(hold);
+    lock_forget(hold);
     if (wait->session->stream.closing)
         return;
     enqueue(lock, wait);
@@ -561,8 +592,10 @@ static void find_losses(struct lock *lock)
         if (hold->confirming) {
             withdraw(lock, hold);
         } else if (promise) {
+            if (lock->exchanging == hold)
+                exchange_move(hold);
             session_hand_over(hold);
-            forget(hold);
+            lock_forget(hold);
         } else {
             lose(lock, hold);
         }
@@ -585,12 +618,14 @@ void lock_resume(struct cv_instance *instance)
     if (!lock)
         return;
     lock->election = NULL; /* it ended with its view */
+    sharing_end_upgrade(&lock->sharing);
     find_losses(lock);
     ttl_promise_inherit(lock);
-    const struct sharing_queue queue = queue_of(lock);
+    const struct sharing_queue queue = lock_queue(lock);
     const struct sharing_fences fences =
         lock_fences_from(lock, cv_instance_first_fence(instance, &instance->host->view, me));
     sharing_resume(&lock->sharing, &queue, instance->holder, instance->sharers, &fences, instance->fence);
+    exchange_resume(lock);
     leader_resume(lock);
     for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {
         next = hold->next;

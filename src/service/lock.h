@@ -69,6 +69,8 @@ struct lock_hold {
     cv_node asked_by;                  /* that member */
     struct lock_hold *next, *previous; /* of the same lock */
     struct lock_hold *more, *less;     /* of the same session */
+    uint64_t replaces;                 /* the fence of the hold in whose place it came; 0: none */
+    struct lock_hold *successor;       /* UPGRADE, DOWNGRADE: the hold that comes in its place; NULL: none yet */
     bool shared;
     uint64_t again;  /* how often its client has taken it again, REENTRANT, and not given it back */
     bool confirming; /* its client is told once enough members know it */
@@ -91,6 +93,7 @@ struct lock {
     struct waiter *first, *last; /* in the order they are let in */
     struct cv_chore chore;       /* more are to be let in than one turn of the loop has time for */
     struct lock_hold *holds;
+    struct lock_hold *exchanging; /* UPGRADE or DOWNGRADE: the hold that another one is to replace; NULL: none */
     struct observer *observers;
     uint64_t waiting; /* how many wait */
     uint64_t holding; /* how many hold it */
@@ -131,6 +134,13 @@ void lock_confirm(struct lock_hold *hold);
 /* Its time to live begins anew. */
 void lock_extend(struct lock_hold *hold);
 struct lock_hold *lock_find_hold(const struct lock *lock, uint64_t fence);
+/* Room for a hold, or NULL. */
+struct lock_hold *lock_new_hold(struct cv_service *service);
+void lock_add_hold(struct lock *lock, struct lock_hold *hold);
+/* The hold is no more; nobody is told. */
+void lock_forget(struct lock_hold *hold);
+/* This node and its clients, as the readers' rules want to know them. */
+struct sharing_queue lock_queue(const struct lock *lock);
 /* The name of its client, or NULL. */
 struct cv_kept_text *hold_client(const struct lock_hold *hold);
 /* Does it belong to this session (which may be NULL), or is its secret shown? */

@@ -52,7 +52,7 @@ static const struct {
     {offsetof(struct peer_notice, result), UINT64_MAX},
     {offsetof(struct peer_notice, attribute), UINT32_MAX},
     {offsetof(struct peer_notice, shared), 1},
-    {offsetof(struct peer_notice, sharing_kind), SHARING_HOLDS},
+    {offsetof(struct peer_notice, sharing_kind), SHARING_LAST},
     {offsetof(struct peer_notice, generation), CV_FENCE_END + CV_BLOCK},
     {offsetof(struct peer_notice, first), CV_FENCE_END + CV_BLOCK},
     {offsetof(struct peer_notice, entry), UINT64_MAX},

@@ -11,6 +11,7 @@
 #include "live/settings/settings_security.h"
 #include "live/views.h"
 #include "service/access.h"
+#include "service/exchange.h"
 #include "service/listing.h"
 #include "service/named_election.h"
 #include "service/position.h"
@@ -156,11 +157,16 @@ int cv_service_listen(struct cv_service *service, const char *what, const char *
 /* If a session may not have any more what it waits for, it must not get it. */
 static void reconsider_wait(struct session *session)
 {
-    const struct cv_instance *instance = session->wait.lock ? session->wait.lock->instance : NULL;
+    const struct lock *lock = session->exchanging ? session->exchanging->lock : session->wait.lock;
+    const struct cv_instance *instance = lock ? lock->instance : NULL;
     recipe_reconsider(session);
     if (!instance || access_allowed(session, instance->subject == CV_SUBJECT_LEADER ? CV_MAY_ELECT : CV_MAY_LOCK,
                                     cv_instance_name(instance)))
         return;
+    if (session->exchanging) {
+        exchange_drop(session->exchanging);
+        return;
+    }
     lock_give_up(&session->wait);
     redis_call_end(session);
     cv_stream_mark(&session->stream);

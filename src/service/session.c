@@ -13,6 +13,7 @@
 #include "live/process/event_log.h"
 #include "live/settings/settings_security.h"
 #include "service/commands.h"
+#include "service/exchange.h"
 #include "service/listing.h"
 #include "service/lock_all.h"
 #include "service/observers.h"
@@ -40,7 +41,7 @@ static struct session *session_of_chore(struct cv_chore *chore)
 static bool is_busy(const struct session *session)
 {
     return session->wait.lock || session->granting || session->request.name || session->all || session->redis ||
-           session->order;
+           session->order || session->exchanging;
 }
 
 static bool may_go_on(const struct session *session)
@@ -252,13 +253,13 @@ void session_granted(struct lock_hold *hold)
     struct session *session = hold->session;
     const struct waiter *wait = &session->wait;
     session->granting = NULL;
-    session->untold = hold;
+    session->untold = hold->replaces ? NULL : hold; /* a client that does not know it goes on holding the former */
     cv_alarm_cancel(session->service->alarms, &session->wait.alarm);
     hold->ends_here = true;
     tell_watcher(hold, HOLD_GRANTED);
     if (!wait->claimed)
         cv_member_record_grant(session->service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
-                               CV_GRANT_BEGINS, hold->ttl_ms);
+                               CV_GRANT_BEGINS, hold->ttl_ms, hold->replaces);
     if (session->all)
         lock_all_granted(session, hold);
     else if (session->redis)
@@ -335,7 +336,7 @@ void session_drop_hold(struct lock_hold *hold)
     if (hold->ends_here) {
         tell_watcher(hold, hold->lost ? HOLD_LOST : HOLD_ENDED);
         cv_member_record_grant(hold->lock->service->member, hold->lock->instance, hold->fence, hold->owner,
-                               hold->shared, CV_GRANT_ENDS, hold->ttl_ms);
+                               hold->shared, CV_GRANT_ENDS, hold->ttl_ms, 0);
     }
     if (!hold->session)
         return;
@@ -377,6 +378,10 @@ void session_timed_out(struct waiter *wait)
     struct session *session = wait->session;
     if (session->order) {
         recipe_timed_out(session);
+        return;
+    }
+    if (session->exchanging) {
+        exchange_fail(session->exchanging, NULL);
         return;
     }
     if (wait->lock)
@@ -434,6 +439,8 @@ static void let_go(struct session *session)
 {
     lock_all_drop(session);
     recipe_drop(session);
+    if (session->exchanging)
+        exchange_drop(session->exchanging);
     if (session->wait.lock)
         lock_give_up(&session->wait);
     cv_alarm_cancel(session->service->alarms, &session->wait.alarm);

@@ -36,9 +36,10 @@ struct session {
     struct cv_resp_writer out;
     struct waiter wait;
     struct peer_request request;
-    struct redis_call *redis;   /* a command of Redis that is being answered, or NULL */
-    struct lock_hold *granting; /* enough members have yet to know it */
-    struct lock_hold *untold;   /* the last one granted, while nothing has been sent since */
+    struct redis_call *redis;     /* a command of Redis that is being answered, or NULL */
+    struct lock_hold *granting;   /* enough members have yet to know it */
+    struct lock_hold *exchanging; /* UPGRADE or DOWNGRADE that is under way: the hold that is to be replaced, or NULL */
+    struct lock_hold *untold;     /* the last one granted, while nothing has been sent since */
     struct lock_hold *holds;
     struct hold_proof *proofs;
     struct observer *observers; /* of the elections that it observes */

@@ -98,7 +98,7 @@ static bool serve_line(struct sharing *sharing, const struct sharing_queue *queu
 bool sharing_has_room(const struct sharing *sharing, bool inside, uint64_t holding)
 {
     const bool full = inside && sharing->permits && holding + sharing->lent >= sharing->permits;
-    return (sharing->shares || sharing->borrows) && !sharing->closed && !full;
+    return (sharing->shares || sharing->borrows) && !sharing->closed && sharing->upgrader == CV_NOBODY && !full;
 }
 
 /* Has everybody gone who was inside with this node, or by its loan? */
@@ -108,26 +108,70 @@ static bool is_deserted(const struct sharing *sharing, const struct sharing_queu
            !(sharing->permits ? sharing->lent || sharing->untold || sharing->in_line : sharing->borrowers);
 }
 
+void sharing_end_upgrade(struct sharing *sharing)
+{
+    sharing->upgrader = CV_NOBODY;
+    sharing->alone = false;
+}
+
+/* Nobody else may come in, and those inside are not to let in others. */
+static void shut(struct sharing *sharing)
+{
+    for (cv_node node = 0; sharing->open; node++)
+        if (cv_set_has(sharing->open, node)) {
+            sharing->open &= ~cv_set_of(node);
+            tell(sharing, node, SHARING_CLOSE);
+            sharing->shut = true;
+        }
+}
+
+/* A writer has lost patience, or an upgrade is over. */
+static void open_again(struct sharing *sharing)
+{
+    sharing->shut = false;
+    sharing->open = sharing->borrowers;
+    tell(sharing, CV_NOBODY, SHARING_OPEN);
+}
+
+/* The upgrader of another node is alone as soon as its node is the only borrower. */
+static void serve_upgrader(struct sharing *sharing, const struct sharing_queue *queue)
+{
+    const cv_node to = sharing->upgrader;
+    if (to == CV_NOBODY || to == sharing->me || sharing->alone || queue->holding ||
+        sharing->borrowers != cv_set_of(to) || sharing->next + loan_of(sharing) > sharing->end)
+        return;
+    sharing->alone = true;
+    sharing->tell(sharing->context, to,
+                  &(struct sharing_message){.kind = SHARING_ALONE,
+                                            .generation = sharing->generation,
+                                            .first = sharing->next,
+                                            .entry = sharing->answers});
+    sharing->next += loan_of(sharing);
+}
+
 static enum sharing_turn turn_inside(struct sharing *sharing, const struct sharing_queue *queue)
 {
-    const bool closes = sharing->closed || writer_waits(queue);
+    const bool closes = sharing->closed || writer_waits(queue) || sharing->upgrader != CV_NOBODY;
     if (closes || sharing->next >= sharing->end)
         dissolve_line(sharing);
     if (is_deserted(sharing, queue)) {
         const bool more = queue->waits && !sharing->closed && sharing->next < sharing->end &&
                           (sharing->next - sharing->first) / sharing->step < queue->handoffs;
-        sharing->shares = false;
+        sharing->shares = sharing->shut = false;
         sharing->permits = 0;
         sharing->borrowers = sharing->open = 0;
+        sharing_end_upgrade(sharing);
         return more ? TURN_GRANT : TURN_LEAVE;
     }
-    for (cv_node node = 0; sharing->open && closes; node++)
-        if (cv_set_has(sharing->open, node)) {
-            sharing->open &= ~cv_set_of(node);
-            tell(sharing, node, SHARING_CLOSE);
-        }
+    if (closes)
+        shut(sharing);
+    else if (sharing->shut && sharing->shares)
+        open_again(sharing);
+    if (queue->upgrades && queue->holding == 1 && !sharing->borrowers && sharing->next < sharing->end)
+        return TURN_UPGRADE;
+    serve_upgrader(sharing, queue);
     const bool next = sharing->permits && !closes ? serve_line(sharing, queue) : sharing->next < sharing->end;
-    if (!sharing->shares || !reader_waits(queue) || sharing->closed)
+    if (!sharing->shares || !reader_waits(queue) || closes)
         return TURN_REST;
     if (queue->permits != sharing->permits)
         return TURN_MISMATCH;
@@ -158,6 +202,7 @@ static void give_back(struct sharing *sharing, const struct sharing_queue *queue
         return;
     tell(sharing, sharing->lender, SHARING_RETURN);
     sharing->borrows = false;
+    sharing_end_upgrade(sharing);
 }
 
 /* Returns the permits that no client uses. */
@@ -181,11 +226,15 @@ static void warn(struct sharing *sharing)
 
 enum sharing_turn sharing_next_turn(struct sharing *sharing, const struct sharing_queue *queue)
 {
+    if (queue->upgrades && sharing->upgrader != sharing->me)
+        return TURN_UPGRADING;
     if (queue->inside)
         return turn_inside(sharing, queue);
+    if (queue->upgrades && sharing->alone && queue->holding == 1)
+        return TURN_UPGRADE;
     if (sharing->permits && sharing->borrows)
         return_permits(sharing, queue);
-    if (sharing->lender != CV_NOBODY && reader_waits(queue) && !sharing->closed) {
+    if (sharing->lender != CV_NOBODY && reader_waits(queue) && !sharing->closed && sharing->upgrader == CV_NOBODY) {
         if (sharing->borrows ? queue->permits != sharing->permits : sharing->mismatch)
             return mismatch(sharing);
         if (sharing->borrows && sharing->next < sharing->end)
@@ -222,6 +271,70 @@ void sharing_enter(struct sharing *sharing, const struct sharing_fences *fences,
     sharing->entry = entry;
 }
 
+/* ---- readers that become writers, and back ---- */
+
+static void tell_lender(const struct sharing *sharing, enum sharing_kind kind)
+{
+    sharing->tell(
+        sharing->context, sharing->lender,
+        &(struct sharing_message){.kind = kind, .generation = sharing->generation, .entry = sharing->upgrades});
+}
+
+void sharing_upgrade(struct sharing *sharing, const struct sharing_queue *queue)
+{
+    if (sharing->upgrader != CV_NOBODY)
+        return;
+    sharing->upgrader = sharing->me;
+    sharing->upgrades++;
+    if (!queue->inside)
+        tell_lender(sharing, SHARING_UPGRADE);
+}
+
+void sharing_stay(struct sharing *sharing, const struct sharing_queue *queue)
+{
+    if (sharing->upgrader != sharing->me)
+        return;
+    if (!queue->inside)
+        tell_lender(sharing, SHARING_STAY);
+    sharing_end_upgrade(sharing);
+}
+
+bool sharing_can_downgrade(const struct sharing *sharing, const struct sharing_queue *queue)
+{
+    return (queue->inside || sharing->alone) && sharing->next < sharing->end;
+}
+
+/* Without a loan the readers of this entry are a new generation. */
+uint64_t sharing_exchange(struct sharing *sharing, const struct sharing_queue *queue, bool shares)
+{
+    const uint64_t fence = sharing->next;
+    sharing->next += sharing->step;
+    if (queue->inside && shares)
+        sharing->generation = fence;
+    return fence;
+}
+
+void sharing_upgraded(struct sharing *sharing, const struct sharing_queue *queue)
+{
+    if (!queue->inside)
+        return; /* the lender knows, and lends to nobody else */
+    sharing->shares = sharing->shut = false;
+    sharing_end_upgrade(sharing);
+}
+
+/* What others know of an earlier generation, such as a writer that waits, they tell again. */
+void sharing_downgraded(struct sharing *sharing, const struct sharing_queue *queue)
+{
+    if (!queue->inside) {
+        sharing_stay(sharing, queue);
+        return;
+    }
+    sharing->shares = true;
+    sharing->closed = false;
+    sharing->permits = 0;
+    tell(sharing, CV_NOBODY, SHARING_SHARES);
+}
+
 /* ---- what others say ---- */
 
 /* Messages of different nodes come in any order. An earlier generation has nothing left to lend. */
@@ -242,7 +355,9 @@ static void on_borrow(struct sharing *sharing, const struct sharing_queue *queue
                       const struct sharing_message *message)
 {
     const bool current = queue->inside && sharing->shares && message->generation == sharing->generation;
-    const bool lends = current && message->permits == sharing->permits && !sharing->closed && !writer_waits(queue);
+    const bool passing = writer_waits(queue) || sharing->upgrader != CV_NOBODY;
+    const bool lends = current && message->permits == sharing->permits && !sharing->closed && !passing;
+    sharing->shut |= current && passing;
     if (lends && sharing->permits)
         stand_in_line(sharing, from);
     else if (lends && sharing->next + loan_of(sharing) <= sharing->end)
@@ -277,6 +392,52 @@ static void on_close(struct sharing *sharing, const struct sharing_queue *queue,
     sharing->closed |= queue->inside ? sharing->shares : from == sharing->lender;
 }
 
+/* A node whose own writer waits stays closed. */
+static void on_open(struct sharing *sharing, const struct sharing_queue *queue)
+{
+    if (!queue->inside)
+        sharing->closed = sharing->told;
+}
+
+static void on_upgrade(struct sharing *sharing, const struct sharing_queue *queue, cv_node from, uint64_t number)
+{
+    const bool borrows = queue->inside && sharing->shares && !sharing->permits && cv_set_has(sharing->borrowers, from);
+    if (borrows && sharing->upgrader == CV_NOBODY) {
+        sharing->upgrader = from;
+        sharing->answers = number;
+        return;
+    }
+    sharing->tell(
+        sharing->context, from,
+        &(struct sharing_message){.kind = SHARING_UPGRADING, .generation = sharing->generation, .entry = number});
+}
+
+/* The lender's answer. One to an upgrade that was given up means nothing. */
+static void on_upgrade_answer(struct sharing *sharing, const struct sharing_message *message)
+{
+    if (!sharing->borrows || sharing->upgrader != sharing->me || message->entry != sharing->upgrades)
+        return;
+    if (message->kind == SHARING_UPGRADING) {
+        sharing_end_upgrade(sharing);
+        return;
+    }
+    sharing->alone = true;
+    sharing->next = message->first;
+    sharing->end = message->first + loan_of(sharing);
+}
+
+static void on_return(struct sharing *sharing, cv_node from)
+{
+    if (sharing->permits) {
+        sharing->lent -= sharing->lent > 0;
+        return;
+    }
+    sharing->borrowers &= ~cv_set_of(from);
+    sharing->open &= ~cv_set_of(from);
+    if (sharing->upgrader == from)
+        sharing_end_upgrade(sharing);
+}
+
 static void on_holds(struct sharing *sharing, cv_node from, uint64_t permits)
 {
     if (!cv_set_has(sharing->untold, from))
@@ -302,12 +463,16 @@ void sharing_hear(struct sharing *sharing, const struct sharing_queue *queue, cv
         on_close(sharing, queue, from);
     else if (message->kind == SHARING_HOLDS)
         on_holds(sharing, from, message->first);
-    else if (message->kind == SHARING_RETURN && sharing->permits) {
-        sharing->lent -= sharing->lent > 0;
-    } else if (message->kind == SHARING_RETURN) {
-        sharing->borrowers &= ~cv_set_of(from);
-        sharing->open &= ~cv_set_of(from);
-    }
+    else if (message->kind == SHARING_RETURN)
+        on_return(sharing, from);
+    else if (message->kind == SHARING_OPEN && from == sharing->lender)
+        on_open(sharing, queue);
+    else if (message->kind == SHARING_UPGRADE)
+        on_upgrade(sharing, queue, from, message->entry);
+    else if (message->kind == SHARING_STAY && sharing->upgrader == from)
+        sharing_end_upgrade(sharing);
+    else if ((message->kind == SHARING_ALONE || message->kind == SHARING_UPGRADING) && from == sharing->lender)
+        on_upgrade_answer(sharing, message);
 }
 
 /* ---- views ---- */
@@ -321,7 +486,8 @@ void sharing_forget(struct sharing *sharing)
     sharing->mismatch = false;
     sharing->untold = 0;
     sharing->in_line = 0;
-    sharing->shares = sharing->borrows = sharing->asked = sharing->closed = sharing->told = false;
+    sharing->shares = sharing->borrows = sharing->asked = sharing->closed = sharing->told = sharing->shut = false;
+    sharing_end_upgrade(sharing);
 }
 
 /* The lender learns how many permits are in use here. */
@@ -344,12 +510,14 @@ void sharing_resume(struct sharing *sharing, const struct sharing_queue *queue, 
                     const struct sharing_fences *fences, uint64_t entry)
 {
     const bool goes_on = sharing->shares || sharing->borrows, closed = sharing->closed && goes_on;
+    const bool was_shut = sharing->shut && goes_on;
     const uint64_t permits = queue->held ? queue->held : goes_on ? sharing->permits : 0;
     sharing_enter(sharing, fences, entry);
     sharing->closed = closed;
     if (holder == sharing->me) {
         sharing->borrowers = sharers & ~cv_set_of(sharing->me);
         sharing->shares = sharing->borrowers || (queue->holding && queue->shared);
+        sharing->shut = was_shut;
         sharing->permits = sharing->shares ? permits : 0;
         sharing->untold = sharing->permits ? sharing->borrowers : 0;
         if (sharing->shares)

@@ -21,10 +21,25 @@
  * when its client is gone. When a view begins the borrowers tell the lender how many permits they have (HOLDS), and it
  * lends none before it knows.
  *
+ * A reader can become a writer (UPGRADE), and a writer a reader, without leaving. Only the lender knows who else is
+ * inside, so it decides:
+ *
+ *     the lender                                   a borrower
+ *                                     <---------   UPGRADE: one of its readers wants to be alone
+ *     CLOSE, to every borrower
+ *     ALONE, with fences to give      --------->   once everybody else is gone; that reader is a writer now
+ *                                     <---------   STAY: it is a reader again, or does not want to be alone any more
+ *     OPEN, to everybody              --------->   readers may ask again
+ *
+ * A second node that says UPGRADE is refused (UPGRADING): two readers would wait for each other. Upgrades are numbered,
+ * so that an ALONE that crosses a STAY does not answer the next one.
+ *
  * Why no writer is inside together with a reader: a writer is let in only by a node that is inside, has no reader
  * itself and has no borrower. A node is a borrower from the LEND until the lender has its RETURN, and it returns when
- * it has no reader. While the lender is inside, no other node is: that is what the algorithm promises. This counts on
- * channels that lose nothing, as within a view; a new view puts it together again from what every member says it holds.
+ * it has no reader. While the lender is inside, no other node is: that is what the algorithm promises. A reader that
+ * becomes a writer is the only one of its node, and of all borrowers, and the lender has none; nobody borrows until it
+ * is a reader again, or gone. This counts on channels that lose nothing, as within a view; a new view puts it together
+ * again from what every member says it holds. A borrower whose client is alone is the holder in the new view.
  *
  * Readers that are inside together are a generation. Each has a fence of its own, one that the lender may give: higher
  * than every writer's before, lower than every writer's after.
@@ -43,15 +58,21 @@ enum sharing_kind {
     SHARING_REFUSE,
     SHARING_CLOSE,
     SHARING_RETURN,
-    SHARING_HOLDS
+    SHARING_HOLDS,
+    SHARING_UPGRADE,
+    SHARING_UPGRADING,
+    SHARING_ALONE,
+    SHARING_STAY,
+    SHARING_OPEN,
+    SHARING_LAST = SHARING_OPEN
 };
 
 /* What one node tells another. */
 struct sharing_message {
     enum sharing_kind kind;
     uint64_t generation;
-    uint64_t first;   /* LEND: the first of the fences; HOLDS: how many permits the sender has */
-    uint64_t entry;   /* LEND: the entry that they belong to */
+    uint64_t first;   /* LEND, ALONE: the first of the fences; HOLDS: how many permits the sender has */
+    uint64_t entry;   /* LEND: the entry that they belong to; UPGRADE and its answers: the number of the upgrade */
     uint64_t permits; /* how many may be inside together; 0: any number */
 };
 
@@ -77,6 +98,11 @@ struct sharing {
 
     uint64_t permits;             /* of the generation: how many may be inside together; 0: any number */
     bool mismatch;                /* the lender has refused a client because of other permits */
+    bool shut;                    /* the lender: others were told that nobody is let in, for a reason that may pass */
+    bool alone;                   /* nobody is inside but clients of the upgrader */
+    cv_node upgrader;             /* the lender: the node whose client wants to be alone, or is; a borrower: itself */
+    uint64_t upgrades;            /* of this node so far */
+    uint64_t answers;             /* the lender: the number of the upgrader's upgrade */
     uint64_t has;                 /* a borrower: the permits that it has */
     uint64_t lent;                /* the lender: the permits that borrowers have */
     cv_set untold;                /* the lender: borrowers that have yet to tell how many they have */
@@ -86,6 +112,7 @@ struct sharing {
 
 /* This node and its clients, as the lock has them. */
 struct sharing_queue {
+    bool upgrades;     /* a client that shares waits to be alone */
     bool inside;       /* the algorithm has let this node in */
     bool wants;        /* the algorithm was asked */
     bool waits;        /* a client waits that may be let in */
@@ -99,11 +126,13 @@ struct sharing_queue {
 };
 
 enum sharing_turn {
-    TURN_REST,    /* nothing to do now */
-    TURN_GRANT,   /* let in the first client that waits */
-    TURN_REQUEST, /* ask the algorithm */
-    TURN_LEAVE,   /* leave the section */
-    TURN_MISMATCH /* the first client that waits counts with other permits than those that hold it */
+    TURN_REST,     /* nothing to do now */
+    TURN_GRANT,    /* let in the first client that waits */
+    TURN_REQUEST,  /* ask the algorithm */
+    TURN_LEAVE,    /* leave the section */
+    TURN_MISMATCH, /* the first client that waits counts with other permits than those that hold it */
+    TURN_UPGRADE,  /* the client that waits to be alone is */
+    TURN_UPGRADING /* it is refused, since another one waits to be alone */
 };
 
 /* May a reader that comes now be let in beside those inside, as far as this node knows? */
@@ -112,6 +141,22 @@ bool sharing_has_room(const struct sharing *sharing, bool inside, uint64_t holdi
 enum sharing_turn sharing_next_turn(struct sharing *sharing, const struct sharing_queue *queue);
 /* The fence of the client that is let in now. */
 uint64_t sharing_grant(struct sharing *sharing, const struct sharing_queue *queue);
+
+/* A client that shares wants to be alone. The next turns tell what has become of it. */
+void sharing_upgrade(struct sharing *sharing, const struct sharing_queue *queue);
+/* The view in which it said so is over. */
+void sharing_end_upgrade(struct sharing *sharing);
+/* It does not any more. */
+void sharing_stay(struct sharing *sharing, const struct sharing_queue *queue);
+/* Has this node a fence for a client that is alone and wants to share? */
+bool sharing_can_downgrade(const struct sharing *sharing, const struct sharing_queue *queue);
+/* The fence of the client that will be alone, or will share, instead of its last one. */
+uint64_t sharing_exchange(struct sharing *sharing, const struct sharing_queue *queue, bool shares);
+/* It has it now, and is alone. */
+void sharing_upgraded(struct sharing *sharing, const struct sharing_queue *queue);
+/* It has it now, and others may come in. */
+void sharing_downgraded(struct sharing *sharing, const struct sharing_queue *queue);
+
 /* The fences that a node may give, from its entry on. */
 struct sharing_fences {
     uint64_t first, end, step;

@@ -2,6 +2,7 @@
 #include "service/ttl_promise.h"
 
 #include "service/commands.h"
+#include "service/exchange.h"
 #include "service/lock.h"
 #include "service/service.h"
 
@@ -57,6 +58,7 @@ bool ttl_promise_make(struct lock_hold *hold)
                                        .client = hold_client(hold),
                                        .value = hold->value,
                                        .forced = hold->forced,
+                                       .draft = exchange_makes(hold),
                                        .keeper = me};
     if (!cv_promise_put(&lock->instance->promises, &promise))
         return false;

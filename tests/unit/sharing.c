@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Readers that share across nodes, in random worlds: clients come, go and lose patience, messages of different nodes
- * overtake each other and the algorithm's entries, nodes die and return with new views. The critical section itself is
- * a plain queue. Every grant is checked by counting.
+ * overtake each other and the algorithm's entries, nodes die and return with new views. Readers become writers and
+ * writers readers. The critical section itself is a plain queue. Every grant is checked by counting.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,6 +37,8 @@ struct node {
     uint64_t holds[CLIENTS]; /* fences */
     uint32_t holding;
     bool shared;
+    bool upgrades; /* one of its readers waits to be alone */
+    uint32_t refusals;
 };
 
 struct channel {
@@ -54,7 +56,10 @@ struct world {
     uint64_t epoch, entries, clients;
     uint64_t fences[GRANTS], highest, highest_writer;
     uint32_t grants, abreast, inherited, exhausted, full;
+    uint32_t upgraded, lent_alone, refused, downgraded, taken_over;
     uint64_t permits; /* of every client that shares; 0: any number */
+    bool crowd;       /* so many readers that an entry has no fences left for them */
+    bool exchanges;   /* readers become writers, and writers readers */
 };
 
 static uint32_t pick(struct world *world, uint32_t ways)
@@ -142,7 +147,8 @@ static void set_barriers(struct world *world)
 
 static struct sharing_queue queue_of(const struct node *node)
 {
-    return (struct sharing_queue){.inside = node->inside,
+    return (struct sharing_queue){.upgrades = node->upgrades,
+                                  .inside = node->inside,
                                   .wants = node->wants,
                                   .waits = node->waiting_count,
                                   .reader = node->waiting_count && node->waiting[0].reader,
@@ -170,6 +176,46 @@ static void let_in(struct world *world, struct node *node, const struct sharing_
     stop_waiting(node, 0);
 }
 
+/* The reader leaves no gap, and nobody else is inside. */
+static void upgrade(struct world *world, struct node *node, const struct sharing_queue *queue)
+{
+    for (cv_node other = 0; other < world->size; other++)
+        assert_true(world->nodes[other].holding == (node->sharing.me == other));
+    assert_true(node->shared && node->upgrades);
+    const uint64_t fence = sharing_exchange(&node->sharing, queue, false);
+    assert_true(fence > world->highest);
+    world->highest = world->highest_writer = fence;
+    world->upgraded++;
+    world->lent_alone += !node->inside;
+    node->upgrades = node->shared = false;
+    node->holds[0] = fence;
+    sharing_upgraded(&node->sharing, queue);
+}
+
+static void downgrade(struct world *world, struct node *node)
+{
+    const struct sharing_queue queue = queue_of(node);
+    if (!sharing_can_downgrade(&node->sharing, &queue))
+        return;
+    const uint64_t fence = sharing_exchange(&node->sharing, &queue, true);
+    assert_true(fence > world->highest);
+    world->highest = fence;
+    world->downgraded++;
+    node->shared = true;
+    node->holds[0] = fence;
+    for (cv_node other = 0; node->inside && other < world->size; other++)
+        world->nodes[other].waiting[0].barrier = 0; /* a new generation: who waits has to tell it again */
+    sharing_downgraded(&node->sharing, &queue);
+}
+
+/* Only one that comes later is refused; it may be over by the time that is heard. */
+static void refuse_upgrade(struct world *world, struct node *node)
+{
+    assert_true(node->upgrades);
+    node->upgrades = false;
+    world->refused++;
+}
+
 static void serve(struct world *world, struct node *node)
 {
     for (;;) {
@@ -177,6 +223,12 @@ static void serve(struct world *world, struct node *node)
         switch (sharing_next_turn(&node->sharing, &queue)) {
         case TURN_GRANT:
             let_in(world, node, &queue);
+            break;
+        case TURN_UPGRADE:
+            upgrade(world, node, &queue);
+            break;
+        case TURN_UPGRADING:
+            refuse_upgrade(world, node);
             break;
         case TURN_LEAVE:
             assert_true(world->holder == node->sharing.me && !node->holding);
@@ -231,7 +283,7 @@ static void begin_view(struct world *world)
 {
     cv_set sharers = 0;
     uint64_t generation = 0;
-    cv_node holder = CV_NOBODY;
+    cv_node holder = CV_NOBODY, writer = CV_NOBODY;
     for (cv_node other = 0; other < world->size; other++) {
         struct node *node = &world->nodes[other];
         if (pick(world, 3) == 0) { /* it dies, or one that was dead is back */
@@ -241,12 +293,19 @@ static void begin_view(struct world *world)
         }
         if (!node->alive || (!node->inside && !node->sharing.borrows))
             continue;
+        const bool alone = node->sharing.borrows && node->holding && !node->shared;
         const uint64_t sharing = node->sharing.shares || node->sharing.borrows ? node->sharing.generation : 0;
         assert_true(holder == CV_NOBODY || (sharing && sharing == generation)); /* all clients inside share */
         if (holder == CV_NOBODY || node->inside)
             holder = other;
         generation = sharing;
         sharers |= sharing ? cv_set_of(other) : 0;
+        writer = alone ? other : writer;
+    }
+    if (writer != CV_NOBODY) {
+        world->taken_over += holder != writer;
+        holder = writer;
+        sharers = 0;
     }
     memset(world->channels, 0, sizeof world->channels);
     world->queued = 0;
@@ -268,8 +327,11 @@ static void begin_view(struct world *world)
     for (cv_node other = 0; other < world->size; other++) {
         struct node *node = &world->nodes[other];
         const struct sharing_queue queue = queue_of(node);
-        if (node->alive)
-            sharing_resume(&node->sharing, &queue, holder, sharers, &fences, 0);
+        if (!node->alive)
+            continue;
+        sharing_resume(&node->sharing, &queue, holder, sharers, &fences, 0);
+        if (node->upgrades)
+            sharing_upgrade(&node->sharing, &queue);
     }
     for (cv_node other = 0; other < world->size; other++)
         if (world->nodes[other].alive)
@@ -287,6 +349,39 @@ static void arrive(struct world *world, struct node *node, uint32_t writers)
     serve(world, node);
 }
 
+/* One of the node's readers wants to be alone, or does not any more; its writer wants to share. */
+static void exchange(struct world *world, struct node *node)
+{
+    const struct sharing_queue queue = queue_of(node);
+    if (!node->holding || world->permits)
+        return;
+    if (!node->shared) {
+        downgrade(world, node);
+    } else if (!node->upgrades) {
+        node->upgrades = true;
+        sharing_upgrade(&node->sharing, &queue);
+    } else if (pick(world, 16) == 0) {
+        node->upgrades = false;
+        sharing_stay(&node->sharing, &queue);
+    }
+    serve(world, node);
+}
+
+static void leave(struct world *world, struct node *node, bool busy)
+{
+    if (node->upgrades &&
+        node->holding == 1) { /* its last reader waits to be alone, and gets it if it does not give up */
+        const struct sharing_queue queue = queue_of(node);
+        if (busy ? pick(world, 8) : !world->crowd)
+            return;
+        node->upgrades = false;
+        sharing_stay(&node->sharing, &queue);
+    }
+    node->holds[pick(world, node->holding)] = node->holds[node->holding - 1];
+    node->holding--;
+    serve(world, node);
+}
+
 static void step(struct world *world, bool busy, uint32_t writers)
 {
     struct node *node = &world->nodes[pick(world, world->size)];
@@ -296,15 +391,15 @@ static void step(struct world *world, bool busy, uint32_t writers)
     } else if (what < 60) {
         enter(world);
     } else if (what < (writers || !busy ? 80 : 73) && node->holding) {
-        node->holds[pick(world, node->holding)] = node->holds[node->holding - 1];
-        node->holding--;
-        serve(world, node);
+        leave(world, node, busy);
+    } else if (what < 96 && busy && world->exchanges && pick(world, 4) == 0) {
+        exchange(world, node);
     } else if (what < 96 && busy) {
         arrive(world, node, writers);
     } else if (what < 98 && busy && node->waiting_count) {
         stop_waiting(node, pick(world, node->waiting_count));
         serve(world, node);
-    } else if (busy && what == 99 && pick(world, writers ? 6 : 60) == 0) {
+    } else if (busy && what == 99 && pick(world, world->exchanges ? 2 : writers ? 6 : 60) == 0) {
         begin_view(world);
     }
     set_barriers(world);
@@ -316,6 +411,7 @@ static bool at_rest(const struct world *world)
         const struct node *node = &world->nodes[other];
         if (node->waiting_count || node->holding || node->inside || node->wants || node->sharing.borrows)
             return false;
+        assert_true(node->sharing.upgrader == CV_NOBODY && !node->sharing.alone);
     }
     return all_quiet(world);
 }
@@ -333,8 +429,8 @@ static void tell_story(struct world *world, uint64_t seed)
             (struct sharing){.tell = tell, .context = &world->nodes[node], .me = node, .step = STEP};
         sharing_forget(&world->nodes[node].sharing);
     }
-    /* Now and then readers alone, so many that an entry has no fences left for them. */
-    const bool crowd = seed % 16 == 0;
+    const bool crowd = world->crowd = seed % 16 == 0; /* now and then readers alone */
+    world->exchanges = seed % 2 == 1;
     world->permits = seed % 3 == 1 ? 1 + pick(world, 4) : 0;
     const uint32_t writers = crowd ? 0 : pick(world, 40);
     for (uint32_t i = 0; i < (crowd ? 12000u : 3000u); i++)
@@ -353,6 +449,7 @@ static void readers_share_writers_do_not(void **state)
     const uint64_t count = stories ? strtoull(stories, NULL, 10) : 2000;
     struct world *world = malloc(sizeof *world);
     uint64_t abreast = 0, inherited = 0, exhausted = 0, full = 0;
+    uint64_t upgraded = 0, lent_alone = 0, refused = 0, downgraded = 0, taken_over = 0;
     (void)state;
     assert_non_null(world);
     for (uint64_t seed = 1; seed <= count; seed++) {
@@ -361,12 +458,22 @@ static void readers_share_writers_do_not(void **state)
         inherited += world->inherited;
         exhausted += world->exhausted;
         full += world->full;
+        upgraded += world->upgraded;
+        lent_alone += world->lent_alone;
+        refused += world->refused;
+        downgraded += world->downgraded;
+        taken_over += world->taken_over;
     }
     print_message("%llu grants beside readers of another node, %llu lenders gone, %llu times no fences left, "
                   "%llu last permits\n",
                   (unsigned long long)abreast, (unsigned long long)inherited, (unsigned long long)exhausted,
                   (unsigned long long)full);
+    print_message("%llu upgrades, %llu of them by a loan, %llu refused, %llu downgrades, %llu views with one alone\n",
+                  (unsigned long long)upgraded, (unsigned long long)lent_alone, (unsigned long long)refused,
+                  (unsigned long long)downgraded, (unsigned long long)taken_over);
     assert_true(abreast > 10 * count && inherited > count / 10 && exhausted > count / 100 && full > count);
+    assert_true(upgraded > count && lent_alone > count / 10 && refused > count / 10 && downgraded > count &&
+                taken_over > count / 500);
     free(world);
 }
 

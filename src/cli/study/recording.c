@@ -240,6 +240,7 @@ static int read_grant(struct reading *reading, const json_t *line, struct record
                                               .fence = fence,
                                               .begun = reading->last,
                                               .ended = CV_NEVER,
+                                              .replaces = number_of(line, "replaces"),
                                               .ttl = json_object_get(line, "ttl") ? 1000 * number_of(line, "ttl") : 0,
                                               .shared = json_is_true(json_object_get(line, "shared"))};
         return grant ? 0 : CV_ENOMEM;

@@ -14,8 +14,10 @@ struct recording_grant {
     uint64_t session;
     uint64_t fence;
     uint64_t begun;
-    uint64_t ended; /* CV_NEVER: not yet */
-    uint64_t ttl;   /* how long it lasts after the last renewal, even if the node dies; 0: it has no TTL */
+    uint64_t ended;    /* CV_NEVER: not yet */
+    uint64_t ttl;      /* how long it lasts after the last renewal, even if the node dies; 0: it has no TTL */
+    uint64_t replaces; /* UPGRADE, DOWNGRADE: the fence of the grant in whose place it came; 0: none */
+    uint64_t kept;     /* until then it has to last, since another grant came in its place; 0: none has */
     bool shared;
     bool died; /* its node died */
 };

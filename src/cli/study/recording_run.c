@@ -403,11 +403,31 @@ static uint64_t end_of_promise(const struct recording_story *story, const struct
     return until;
 }
 
+/*
+ * UPGRADE and DOWNGRADE leave no gap: the former grant lasts until the one that replaces it begins, whatever the node
+ * has recorded of its end.
+ */
+static void join_grants(struct recording_story *story)
+{
+    const size_t count = story->grant_count;
+    for (size_t i = 0; i < count; i++) {
+        const struct recording_grant *grant = &story->grants[i];
+        for (size_t back = 1; grant->replaces && back < count; back++) { /* it is mostly the one before */
+            struct recording_grant *former = &story->grants[(i + count - back) % count];
+            if (former->fence != grant->replaces)
+                continue;
+            former->kept = grant->begun;
+            break;
+        }
+    }
+}
+
 /* Judges the grants of clients. A grant ends with the death of its node, unless it has a TTL. */
 static void tell_clients(const struct recording *recording, struct recording_story *story)
 {
     if (story->renewal_count)
         qsort(story->renewals, story->renewal_count, sizeof *story->renewals, by_renewal);
+    join_grants(story);
     for (size_t i = 0; i < story->grant_count; i++) {
         const struct recording_grant *grant = &story->grants[i];
         if (grant->begun > recording->curtain)
@@ -420,6 +440,8 @@ static void tell_clients(const struct recording *recording, struct recording_sto
                                                                        : grant->begun,
                                  .fence = grant->fence,
                                  .shared = grant->shared};
+        if (grant->kept > entry.left)
+            entry.left = grant->kept;
         for (size_t j = 0; j < recording->break_count && !grant->ttl; j++) {
             const struct recording_break *it = &recording->breaks[j];
             if (it->node == grant->node && !it->back && it->time >= grant->begun && it->time < entry.left) {

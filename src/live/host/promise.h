@@ -27,9 +27,10 @@ struct cv_promise {
     struct cv_kept_text *value;  /* that its leader publishes, or NULL */
     cv_node keeper;              /* the member that counts the promise's time, renews it and ends it */
     bool forced;                 /* an operator has ended it: it may not be renewed */
-    bool acknowledged;           /* this node has told the keeper that it knows */
-    cv_set known_by;             /* while a view is prepared: the members that have reported it */
-    uint64_t known_in;           /* while a view is prepared: the latest view that one of them was in */
+    bool draft;        /* its keeper's client holds by another promise, and the keeper may take this one back */
+    bool acknowledged; /* this node has told the keeper that it knows */
+    cv_set known_by;   /* while a view is prepared: the members that have reported it */
+    uint64_t known_in; /* while a view is prepared: the latest view that one of them was in */
 };
 
 /* May a client have that name? It has no control characters, no spaces, and no bytes above ASCII. */
