@@ -267,6 +267,12 @@ def one_line(done, *words):
     assert done.returncode == 2 and text.count("\n") == 1 and all(word in text for word in words), (done, text)
 
 
+def labels_are_everywhere():
+    told = subprocess.run([CONCLAVE, "check", "bully", "-n", "3", "--timeouts", "any", "--labels", "red,green,blue"], capture_output=True, text=True,
+                          check=False).stdout
+    assert "verdict   violated" in told and "node blue follows blue, node red follows red" in told, told
+
+
 def one_node_is_one():
     for words, expected in ((["sim", "bully", "-n", "1"], ", 1 node, seed"), (["run", "bully", "-n", "1"], ", 1 process, seed"),
                             (["sim", "bully", "-n", "2", "--runs", "1"], ", 2 nodes, 1 run from"),
@@ -346,6 +352,7 @@ def main():
         networks_are_drawn(pathlib.Path(name))
         states_are_told(pathlib.Path(name))
         runs_of_a_scenario_are_numbered(pathlib.Path(name))
+        labels_are_everywhere()
         one_node_is_one()
         c_files_are_compiled(pathlib.Path(name))
         failures_leave_nothing(pathlib.Path(name))

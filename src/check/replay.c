@@ -440,16 +440,18 @@ static void prepare(struct cv_replay *replay, const struct cv_decision *decision
 /* Notes a violation before the end: two nodes disagree, or (one == other) a leader is not the best node. */
 static void note_violation(struct cv_replay *replay, enum cv_property_number property, cv_node one, cv_node other)
 {
-    const cv_id *ids = replay->setting.group.ids;
+    const struct cv_scenario *scenario = &replay->scenario;
+    const struct cv_name name = cv_name(scenario, one), leads = cv_name_of(scenario, replay->node_states[one]->leader);
     struct cv_finding *seen = &replay->seen;
     *seen = cv_finding_of(property, CV_VIOLATED);
     if (one == other)
-        snprintf(seen->detail, sizeof seen->detail, "at time %llu node %u follows %u, the best is %u",
-                 (unsigned long long)replay->now, ids[one], replay->node_states[one]->leader, replay->setting.best);
+        snprintf(seen->detail, sizeof seen->detail, "at time %llu node %s follows %s, the best is %s",
+                 (unsigned long long)replay->now, name.text, leads.text,
+                 cv_name_of(scenario, replay->setting.best).text);
     else
-        snprintf(seen->detail, sizeof seen->detail, "at time %llu node %u follows %u, node %u follows %u",
-                 (unsigned long long)replay->now, ids[one], replay->node_states[one]->leader, ids[other],
-                 replay->node_states[other]->leader);
+        snprintf(seen->detail, sizeof seen->detail, "at time %llu node %s follows %s, node %s follows %s",
+                 (unsigned long long)replay->now, name.text, leads.text, cv_name(scenario, other).text,
+                 cv_name_of(scenario, replay->node_states[other]->leader).text);
     replay->run.seen = seen;
 }
 

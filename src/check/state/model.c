@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "check/state/memory.h"
+#include "core/scenario/label.h"
 
 /* One byte for every possible number of a node state. It takes address space, not memory. */
 #define OWN_EVENTS ((size_t)INTERN_BLOCKS * INTERN_BLOCK)
@@ -142,12 +143,13 @@ void model_describe(const struct model *model, cv_node node, enum cv_decision_ty
 {
     static const char *const doing[] = {
         [CV_DECIDE_START] = "calling", [CV_DECIDE_REQUEST] = "asking", [CV_DECIDE_LEAVE] = "leaving"};
-    const cv_id *ids = model->setting.group.ids;
+    const struct cv_scenario *scenario = model->setting.scenario;
+    const struct cv_name name = cv_name(scenario, node);
     if (message)
-        snprintf(text, size, "node %u hearing %s from %u", ids[node],
-                 model->setting.algorithm->kinds[message->kind].name, ids[message->from]);
+        snprintf(text, size, "node %s hearing %s from %s", name.text,
+                 model->setting.algorithm->kinds[message->kind].name, cv_name(scenario, message->from).text);
     else
-        snprintf(text, size, "node %u %s", ids[node], type <= CV_DECIDE_LEAVE ? doing[type] : "in a step");
+        snprintf(text, size, "node %s %s", name.text, type <= CV_DECIDE_LEAVE ? doing[type] : "in a step");
 }
 
 /* ---- channels ---- */
