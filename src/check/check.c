@@ -8,6 +8,7 @@
 
 #include "check/fixpoint.h"
 #include "check/order_search.h"
+#include "check/setting/checkpoint.h"
 #include "check/shrink.h"
 #include "check/state/memory.h"
 #include "check/symmetry/counter_test.h"
@@ -16,11 +17,25 @@
 #include "core/wall_clock.h"
 #include "guard/guarded.h"
 
+/* Which search is going on: in a checkpoint. */
+struct saved_check {
+    uint32_t orders;
+    bool reduction;
+    bool symmetry;
+    bool no_counters;
+    bool drop_clocks;
+    bool whole; /* the replay did not confirm what a search with reduction had found */
+    bool broken_promise;
+    char promise[160];
+};
+
 struct check {
+    struct saved_check saved;
     struct model *model;
     struct search search;
     struct cv_check_result *result;
     struct cv_finding finding; /* the violation, if there is one */
+    bool resumed;              /* `saved` comes from a checkpoint */
     double squares;            /* of the numbers of states whose fingerprints had to differ */
 };
 
@@ -210,6 +225,19 @@ static void note_promise(struct cv_check_result *result, const struct model *mod
     result->broken_promise = model->promise_broken;
 }
 
+static void note_options(struct check *check, const struct cv_check_options *options)
+{
+    struct saved_check *saved = &check->saved;
+    saved->orders = options->orders;
+    saved->reduction = options->reduction;
+    saved->symmetry = options->symmetry;
+    saved->no_counters = options->no_counters;
+    saved->drop_clocks = options->drop_clocks;
+    saved->broken_promise = check->result->broken_promise;
+    memcpy(saved->promise, check->result->promise, sizeof saved->promise);
+    cv_checkpoint_note(options->checkpoint, CHECKPOINT_CHECK, saved, sizeof *saved);
+}
+
 /*
  * Searches again without a reduction that the algorithm does not allow. Searches again with clocks if there is a
  * violation with requests in a given order: clocks tell whether it is real, and give the shortest counterexample.
@@ -223,7 +251,15 @@ static int search(struct check *check, const struct cv_scenario *scenario, const
     struct cv_check_options now = *options;
     now.reduction &= !scenario->app && !now.delay;
     now.symmetry &= !now.delay;
+    if (check->resumed) {
+        now.orders = check->saved.orders;
+        now.reduction = check->saved.reduction;
+        now.symmetry = check->saved.symmetry;
+        now.no_counters = check->saved.no_counters;
+        now.drop_clocks = check->saved.drop_clocks;
+    }
     for (;;) {
+        note_options(check, &now);
         int error = model_init(check->model, scenario, &now);
         if (!error)
             error = refuse_foreign(&check->model->setting, &check->result->complaint);
@@ -295,16 +331,25 @@ static int try_disk(const char *directory, struct cv_complaint *complaint)
                  : 0;
 }
 
-int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_options *options,
-                 struct cv_check_result *result)
+/* Why a search did not even begin. */
+static void complain(struct check *check, const struct cv_scenario *scenario)
 {
-    struct check check = {.model = calloc(1, sizeof *check.model), .result = result};
-    const double started = cv_wall_seconds();
-    *result = (struct cv_check_result){.trail.loop = CV_NEVER};
-    if (try_disk(options->disk, &result->complaint)) {
-        free(check.model);
-        return CV_EINPUT;
-    }
+    struct cv_complaint *complaint = &check->result->complaint;
+    if (*complaint->text)
+        return;
+    if (*check->model->begin_failure)
+        cv_complain(complaint, "%s: a node cannot begin: %s", scenario->algorithm->name, check->model->begin_failure);
+    else
+        cv_complain(complaint, "--resume: the file does not fit this check");
+}
+
+static int check_once(const struct cv_scenario *scenario, const struct cv_check_options *options,
+                      const struct saved_check *saved, bool resumed, struct cv_check_result *result)
+{
+    struct check check = {
+        .model = calloc(1, sizeof *check.model), .saved = *saved, .resumed = resumed, .result = result};
+    *result = (struct cv_check_result){.trail.loop = CV_NEVER, .broken_promise = saved->broken_promise};
+    memcpy(result->promise, saved->promise, sizeof result->promise);
     if (!check.model)
         return CV_ENOMEM;
     memory_bound(options->memory);
@@ -322,22 +367,35 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
         list_findings(&check);
     } else {
         search_free(&check.search);
-        if (error == CV_EINPUT && !*result->complaint.text)
-            cv_complain(&result->complaint, "%s: a node cannot begin: %s", scenario->algorithm->name,
-                        check.model->begin_failure);
+        if (error == CV_EINPUT)
+            complain(&check, scenario);
     }
+    cv_checkpoint_note(options->checkpoint, CHECKPOINT_CHECK, NULL, 0);
     model_free(check.model);
     free(check.model);
-    if (!error && result->trail.count && !result->confirmed && options->reduction && !scenario->app &&
-        !options->delay) {
+    return error;
+}
+
+int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_options *options,
+                 struct cv_check_result *result)
+{
+    const double started = cv_wall_seconds();
+    struct saved_check saved = {0};
+    struct cv_check_options now = *options;
+    *result = (struct cv_check_result){.trail.loop = CV_NEVER};
+    if (try_disk(options->disk, &result->complaint))
+        return CV_EINPUT;
+    const bool resumed = cv_checkpoint_recall(options->checkpoint, CHECKPOINT_CHECK, &saved, sizeof saved);
+    if (saved.whole)
+        now.reduction = now.symmetry = now.drop_clocks = false;
+    int error = check_once(scenario, &now, &saved, resumed, result);
+    if (!error && result->trail.count && !result->confirmed && now.reduction && !scenario->app && !now.delay) {
         /* The replay does not confirm it: a reduction was wrong about this algorithm. */
-        struct cv_check_options all = *options;
-        all.reduction = all.symmetry = all.drop_clocks = false;
-        const struct cv_check_result found = *result;
+        now.reduction = now.symmetry = now.drop_clocks = false;
+        saved = (struct saved_check){.whole = true, .broken_promise = result->broken_promise};
+        memcpy(saved.promise, result->promise, sizeof saved.promise);
         cv_check_free(result);
-        error = cv_check_run(scenario, &all, result);
-        memcpy(result->promise, found.promise, sizeof result->promise);
-        result->broken_promise = found.broken_promise;
+        error = check_once(scenario, &now, &saved, false, result);
     }
     result->seconds = cv_wall_seconds() - started;
     return error;

@@ -3,6 +3,8 @@
 
 #include <sched.h>
 
+#include "check/search/saved_search.h"
+
 /* ---- memory ---- */
 
 static uint64_t held(const struct crew *crew)
@@ -47,11 +49,33 @@ void crew_meet(struct crew *crew, struct barrier *barrier, void (*alone)(struct 
         barrier->passed = passed + 1;
     }
     while (barrier->passed == passed)
-        if (crew->wants_room && barrier == &crew->level_end)
+        if (crew->wants_room && barrier != &crew->move)
             crew_help(crew);
+        else if (crew->wants_save && barrier == &crew->level_end)
+            crew_save(crew);
         else
             sched_yield();
 }
+
+/* ---- checkpoints ---- */
+
+/* A search that is over, for whatever reason, may have lost states on its way. */
+static void save(struct crew *crew)
+{
+    const volatile sig_atomic_t *interrupted = crew->model->setting.options.interrupted;
+    crew->wants_save = false;
+    if (!crew->stop && !crew->model->out_of_memory)
+        saved_search_write(crew);
+    if (interrupted && *interrupted)
+        crew_halt(crew, SEARCH_INTERRUPTED);
+}
+
+void crew_save(struct crew *crew)
+{
+    crew_meet(crew, &crew->save, save);
+}
+
+/* ---- growing ---- */
 
 /* Grows fourfold while there is plenty of memory, then twofold, then by half; at the end up to the bound. */
 static void begin_growth(struct crew *crew)

@@ -31,8 +31,10 @@ struct crew {
     bool done;                  /* all threads end; changes only at a barrier */
     bool growing;               /* the table grows; changes only at a barrier */
     _Atomic bool stop;
+    _Atomic bool wants_save;  /* a checkpoint is due: all threads must come to a stop */
     _Atomic bool wants_room;  /* the table must grow, and all threads must help */
     struct barrier level_end; /* all states of the level are expanded */
+    struct barrier save;      /* all threads are between two chunks */
     struct barrier move;      /* all entries of this part of the table have moved */
     _Atomic uint32_t idle;    /* depth first: threads that have no states */
     _Atomic bool cut;         /* depth first: there are states below the greatest depth */
@@ -73,6 +75,9 @@ void crew_note_memory(struct crew *crew);
 
 /* Waits until all threads have come. The last one calls `alone` before they go on. */
 void crew_meet(struct crew *crew, struct barrier *barrier, void (*alone)(struct crew *));
+
+/* Writes a checkpoint as soon as all threads have come, when `wants_save` is set. */
+void crew_save(struct crew *crew);
 
 /* Helps the table to grow, when `wants_room` is set. */
 void crew_help(struct crew *crew);

@@ -118,6 +118,11 @@ void frontier_drop(struct frontier *frontier, struct chunk *chunk)
     push(&frontier->spare, chunk);
 }
 
+void frontier_restore(struct frontier *frontier, struct chunk *chunk, bool next)
+{
+    push(next ? &frontier->next : &frontier->level, chunk);
+}
+
 /* ---- depth first ---- */
 
 void frontier_adopt(struct frontier *frontier, struct chunk *chunk)

@@ -64,6 +64,9 @@ struct chunk *frontier_spare(struct frontier *frontier);
 /* Keeps it for reuse. */
 void frontier_keep(struct frontier *frontier, struct chunk *chunk);
 
+/* Puts a chunk of an earlier search on top of this level, or of the next. */
+void frontier_restore(struct frontier *frontier, struct chunk *chunk, bool next);
+
 /* Depth first: the chunk whose last state is the newest of this thread; NULL if it has none left. */
 struct chunk *frontier_top(struct frontier *frontier);
 /* Depth first: makes a chunk taken from another thread the newest. */

@@ -5,8 +5,9 @@
 
 #define READ_RECORDS ((uint64_t)1 << 16)
 
-void parent_log_init(struct parent_log *log, struct spill_place *place)
+void parent_log_init(struct parent_log *log, struct spill_place *place, bool wide)
 {
+    log->record_bytes = parent_record_bytes(wide);
     spill_init(&log->spill, place);
     pthread_mutex_init(&log->lock, NULL);
 }
@@ -23,10 +24,10 @@ void parent_log_free(struct parent_log *log)
 void parent_log_flush(struct parent_log *log, struct parent_buffer *buffer)
 {
     pthread_mutex_lock(&log->lock);
-    if (buffer->count)
-        spill_append(&log->spill, buffer->records, buffer->count * sizeof *buffer->records);
+    if (buffer->used)
+        spill_append(&log->spill, buffer->bytes, buffer->used);
     pthread_mutex_unlock(&log->lock);
-    buffer->count = 0;
+    buffer->used = 0;
 }
 
 /* ---- ancestors ---- */
@@ -45,34 +46,41 @@ static bool is_sought(const struct way *way, const struct parent_record *record)
            (record->info & 0xffff) == level + 1;
 }
 
-/* Reads the log once, backwards; false if it cannot be read. A parent was written before its children. */
-static bool read_back(struct parent_log *log, struct way *way, struct parent_record *records)
+/*
+ * Reads the log once, backwards; false if it cannot be read. A parent was written before its children, unless the
+ * states come from a checkpoint.
+ */
+static bool read_back(struct parent_log *log, struct way *way, unsigned char *bytes)
 {
-    uint64_t left = log->spill.bytes / sizeof *records;
+    const size_t size = log->record_bytes;
+    uint64_t left = log->spill.bytes / size;
     while (left > 0 && way->level > 0) {
         const uint64_t count = left < READ_RECORDS ? left : READ_RECORDS;
         left -= count;
-        if (!spill_read(&log->spill, left * sizeof *records, records, count * sizeof *records))
+        if (!spill_read(&log->spill, left * size, bytes, count * size))
             return false;
-        for (uint64_t i = count; i-- > 0 && way->level > 0;)
-            if (is_sought(way, &records[i])) {
-                way->list[way->count++] = records[i].info >> 16;
+        for (uint64_t i = count; i-- > 0 && way->level > 0;) {
+            struct parent_record record = {0};
+            memcpy(&record, bytes + i * size, size);
+            if (is_sought(way, &record)) {
+                way->list[way->count++] = record.info >> 16;
                 way->level--;
             }
+        }
     }
     return true;
 }
 
 bool parent_log_ancestors(struct parent_log *log, uint64_t fingerprint, uint32_t level, uint64_t *list)
 {
-    struct parent_record *records = malloc(READ_RECORDS * sizeof *records);
+    unsigned char *bytes = malloc(READ_RECORDS * log->record_bytes);
     struct way way = {.list = list, .count = 1, .level = level};
-    bool found = records;
+    bool found = bytes;
     list[0] = fingerprint;
     while (found && way.level > 0) {
         const uint32_t before = way.level;
-        found = read_back(log, &way, records) && way.level < before;
+        found = read_back(log, &way, bytes) && way.level < before;
     }
-    free(records);
+    free(bytes);
     return found;
 }

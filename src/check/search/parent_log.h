@@ -7,6 +7,7 @@
 #define CONCLAVE_CHECK_SEARCH_PARENT_LOG_H
 
 #include <pthread.h>
+#include <string.h>
 
 #include "check/search/spill.h"
 #include "check/state/table.h"
@@ -14,34 +15,48 @@
 struct parent_record {
     uint64_t fingerprint; /* as the table holds it */
     uint64_t info;        /* as in struct slot */
+    uint64_t second;      /* the second half of the fingerprint: in the file only if the table has it */
 };
 
-#define PARENT_RECORDS 4096u
+/* The bytes of a record in the file. */
+static inline size_t parent_record_bytes(bool wide)
+{
+    return wide ? sizeof(struct parent_record) : offsetof(struct parent_record, second);
+}
 
 /* The newest records of a thread. */
 struct parent_buffer {
-    uint32_t count;
-    struct parent_record records[PARENT_RECORDS];
+    size_t used;
+    unsigned char bytes[(size_t)1 << 16];
 };
 
 struct parent_log {
     struct spill spill;
+    size_t record_bytes;
     pthread_mutex_t lock;
 };
 
-void parent_log_init(struct parent_log *log, struct spill_place *place);
+void parent_log_init(struct parent_log *log, struct spill_place *place, bool wide);
 void parent_log_free(struct parent_log *log);
 
 /* Several threads may add at once, each with its own buffer. What cannot be written is noted at the place. */
 void parent_log_flush(struct parent_log *log, struct parent_buffer *buffer);
 
+static inline void parent_log_copy(struct parent_log *log, struct parent_buffer *buffer,
+                                   const struct parent_record *record)
+{
+    memcpy(buffer->bytes + buffer->used, record, log->record_bytes);
+    buffer->used += log->record_bytes;
+    if (buffer->used + log->record_bytes > sizeof buffer->bytes)
+        parent_log_flush(log, buffer);
+}
+
 static inline void parent_log_add(struct parent_log *log, struct parent_buffer *buffer, struct fingerprint fingerprint,
                                   uint64_t parent, uint32_t level)
 {
     level = level < TABLE_MOST_LEVEL ? level : TABLE_MOST_LEVEL;
-    buffer->records[buffer->count++] = (struct parent_record){table_wanted(fingerprint), table_info(parent, level)};
-    if (buffer->count == PARENT_RECORDS)
-        parent_log_flush(log, buffer);
+    const struct parent_record record = {table_wanted(fingerprint), table_info(parent, level), fingerprint.half[1]};
+    parent_log_copy(log, buffer, &record);
 }
 
 /*

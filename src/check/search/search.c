@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include "check/search/depth_first.h"
+#include "check/search/saved_search.h"
 #include "check/search/visit.h"
+#include "check/setting/checkpoint.h"
 #include "check/step/initial_state.h"
 
 #define LOOK_AROUND_EVERY 1024u
@@ -44,8 +46,15 @@ static void look_around(struct worker *worker)
         crew_halt(crew, SEARCH_MEMORY);
     if (crew->search->disk.error)
         crew_halt(crew, SEARCH_DISK);
-    if (options->interrupted && *options->interrupted)
+    const bool interrupted = options->interrupted && *options->interrupted;
+    if (options->checkpoint && options->checkpoint->path) {
+        if (interrupted || checkpoint_is_due(options->checkpoint))
+            crew->wants_save = true;
+        if (crew->wants_save)
+            crew_save(crew);
+    } else if (interrupted) {
         crew_halt(crew, SEARCH_INTERRUPTED);
+    }
     if (worker->number)
         return;
     if (crew->deep)
@@ -84,6 +93,17 @@ static bool advance_file(struct crew *crew, struct worker *worker)
     return frontier_file_advance(&worker->file);
 }
 
+/* The search for cycles follows, and takes long. Who goes on from here has nothing else to do. */
+static void save_end(struct crew *crew)
+{
+    const struct cv_checkpoint *checkpoint = crew->model->setting.options.checkpoint;
+    bool may_cycle = false;
+    for (uint32_t i = 0; i < crew->threads; i++)
+        may_cycle |= crew->workers[i].may_cycle;
+    if (checkpoint && checkpoint->path && may_cycle)
+        saved_search_write(crew);
+}
+
 /* What one thread does between two levels. */
 static void end_level(struct crew *crew)
 {
@@ -108,6 +128,8 @@ static void end_level(struct crew *crew)
     crew->done = crew->stop || !more;
     search->depth += more && !crew->deep;
     table_begin_level(&search->table, search->depth);
+    if (crew->done && !crew->stop)
+        save_end(crew);
 }
 
 /* Expands what is left of this level. */
@@ -162,7 +184,10 @@ static int begin(struct crew *crew)
     if (!chunk)
         return CV_ENOMEM;
     memcpy(chunk_append(chunk, fingerprint), state, chunk->slots * sizeof *state);
-    table_add(&crew->search->table, symmetry_fingerprint(&first->expander.symmetry, state, fingerprint), 0, 0);
+    const struct fingerprint key = symmetry_fingerprint(&first->expander.symmetry, state, fingerprint);
+    table_add(&crew->search->table, key, 0, 0);
+    if (first->parents)
+        parent_log_add(&crew->search->parents, first->parents, key, 0, 0);
     crew->search->table.count = 1;
     frontier_advance(&first->frontier);
     return 0;
@@ -222,7 +247,7 @@ static int open_table(struct search *search, const struct cv_check_options *opti
     if (!options->disk)
         return table_init(&search->table, options->wide);
     search->disk.directory = options->disk;
-    parent_log_init(&search->parents, &search->disk);
+    parent_log_init(&search->parents, &search->disk, options->wide);
     return table_init_compact(&search->table, options->wide);
 }
 
@@ -250,12 +275,16 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
                     : expander_init(&crew.workers[i].expander, model, i ? &crew.workers[0].expander.stepper.own : NULL);
         error = error ? error : reducer_init(&crew.workers[i].reducer, model);
     }
+    struct file_reader *saved = checkpoint_search(model->setting.options.checkpoint);
     if (!error)
-        error = begin(&crew);
+        error = saved ? saved_search_read(&crew, saved) : begin(&crew);
+    if (saved)
+        checkpoint_is_found(model->setting.options.checkpoint);
     if (!error)
         run_threads(&crew);
     crew_note_memory(&crew);
     add_up(&crew);
+    search->patience = crew.patience;
     free(crew.workers);
     pthread_mutex_destroy(&crew.lock);
     return error;

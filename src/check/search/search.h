@@ -41,14 +41,16 @@ struct search {
     uint64_t ends;  /* states in which nothing must happen any more */
     uint64_t bytes; /* the most held at once */
     uint32_t depth;
-    bool reduced;   /* events were left out */
-    bool may_cycle; /* some step led back to an earlier level */
+    uint64_t patience; /* with which it ended */
+    bool reduced;      /* events were left out */
+    bool may_cycle;    /* some step led back to an earlier level */
 };
 
 /*
  * `patience`: if there are new observations, the search ends after this many states (SEARCH_LEARNT).
- * 0; CV_EINPUT if a node cannot begin; CV_ENOMEM if the search cannot begin. Reaching the bound on memory later is an
- * end like others.
+ * 0; CV_EINPUT if a node cannot begin, or the checkpoint to go on from does not fit; CV_EFILE if the disk fails before
+ * the search begins; CV_ENOMEM if there is no memory for that. Reaching the bound on memory later is an end like
+ * others.
  */
 int search_run(struct search *search, struct model *model, bool reduction, uint64_t patience);
 void search_free(struct search *search);

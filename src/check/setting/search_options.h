@@ -40,7 +40,8 @@ struct cv_check_options {
     bool deep;                  /* depth first */
     bool wide;                  /* fingerprints of 128 bits */
     const char *disk;           /* the directory that keeps the frontier; NULL: memory keeps it */
-    const char *property;       /* look for violations of this property only; NULL: of all */
+    struct cv_checkpoint *checkpoint; /* where to write checkpoints, and to go on from; NULL: nowhere */
+    const char *property;             /* look for violations of this property only; NULL: of all */
     volatile sig_atomic_t *interrupted;
     void (*progress)(void *context, const struct cv_check_progress *progress);
     void *progress_context;

@@ -125,6 +125,25 @@ enum table_answer table_add_compact(struct table *table, struct fingerprint fing
     return TABLE_FULL;
 }
 
+/* In a compact table all levels but the next are the past. */
+bool table_restore(struct table *table, uint64_t fingerprint, uint64_t second, uint64_t info, uint32_t depth)
+{
+    const struct fingerprint wanted = {.half = {fingerprint, second}};
+    const uint32_t level = (uint32_t)(info & 0xffff) - 1;
+    const uint32_t next = depth + 1 < TABLE_MOST_LEVEL ? depth + 1 : TABLE_MOST_LEVEL;
+    if (!table->compact)
+        return table_add(table, wanted, info >> 16, level) == TABLE_NEW;
+    if (table_add_compact(table, wanted, depth + 1) != TABLE_NEW)
+        return false;
+    if (level == next)
+        return true;
+    uint64_t at = table_home(table, fingerprint);
+    while (table->fingerprints[at] != fingerprint || (table->wide && table->second[at] != second))
+        at++;
+    table->epochs[at] = TABLE_PAST;
+    return true;
+}
+
 /* ---- growing ---- */
 
 /* An entry on its way to its slot in the larger table. */

@@ -83,6 +83,12 @@ void table_begin_level(struct table *table, uint32_t level);
 /* Adds to a compact table, as table_add() does. */
 enum table_answer table_add_compact(struct table *table, struct fingerprint fingerprint, uint32_t level);
 
+/*
+ * Adds an entry of an earlier search, which is not in the table and for which it has room. `info` is that of its slot,
+ * and `depth` the level that is expanded next. False if it is there already.
+ */
+bool table_restore(struct table *table, uint64_t fingerprint, uint64_t second, uint64_t info, uint32_t depth);
+
 /* The level of the state with this fingerprint, which must be in the table; at most TABLE_MOST_LEVEL. */
 uint32_t table_level(const struct table *table, uint64_t fingerprint);
 

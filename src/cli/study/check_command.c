@@ -80,6 +80,8 @@ static int run(struct check_request *request)
     struct cv_check_result result = {0};
     struct progress progress = {.line.started = cv_wall_seconds(), .request = request};
     int error = cv_plan_build(&request->group.plan, &scenario, &complaint);
+    if (!error)
+        error = check_resume(request, &scenario, &complaint);
     struct cv_check_options options = request->options;
     options.interrupted = &command_interrupted;
     if (isatty(STDERR_FILENO)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/study/check_options.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #define MOST_THREADS 64u
 #define MOST_BUDGET 255u
 #define MOST_ENTRIES 255u
+#define USUAL_EVERY_MS 300000u
 #define LEAST_MEMORY (16ull << 20)
 
 #define FIELD(member) offsetof(struct check_request, member)
@@ -71,6 +73,13 @@ static int take_inside(void *context, const char *value, struct cv_complaint *co
     request->has_inside = true;
     request->inside = (cv_id)id;
     return 0;
+}
+
+static int take_every(void *context, const char *value, struct cv_complaint *complaint)
+{
+    struct check_request *request = context;
+    request->has_every = true;
+    return options_read_time("--every", value, &request->checkpoint.every_ms, complaint);
 }
 
 static int take_no_reduction(void *context, const char *value, struct cv_complaint *complaint)
@@ -152,6 +161,12 @@ static const struct option_row rows[] = {
      .how = true},
     {"disk", "DIR", OPTION_TEXT, FIELD(options.disk),
      .help = "keep the states that wait to be expanded in files there, and more states in memory", .how = true},
+    {"checkpoint", "FILE", OPTION_TEXT, FIELD(checkpoint.path),
+     .help = "write now and then how far the search is, to go on from there with --resume FILE", .how = true,
+     .writes = true},
+    {"every", "TIME", OPTION_TAKE, 0, .help = "how often, as in 30s or 5m (5m)", .take = take_every, .how = true},
+    {"resume", "FILE", OPTION_TEXT, FIELD(checkpoint.resume), .help = "go on from a checkpoint of the same check",
+     .how = true},
     {"property", "NAME", OPTION_TAKE, 0, .help = "look for violations of this property only", .take = take_property,
      .how = true},
     {"fingerprints", "64|128", OPTION_TAKE, 0, .help = "bits of a state's fingerprint (64)", .take = take_fingerprints,
@@ -168,12 +183,40 @@ static const struct option_row rows[] = {
     {0},
 };
 
+/* May a check that goes on have another value of that option? Threads, memory and output do not count. */
+static bool may_differ(const struct option_row *row)
+{
+    static const char *const names[] = {"threads", "memory", "disk", "checkpoint", "every",  "resume",
+                                        "json",    "trace",  "svg",  "diagram",    "states", "labels"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(row->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Adds a line about an option, however it was written. */
+static void identify(struct check_request *request, const struct option_row *row, char **words, int count)
+{
+    const char *equals = strchr(words[0], '=');
+    const char *value = count > 1                 ? words[1]
+                        : words[0][1] != '-'      ? words[0] + 2
+                        : row->argument && equals ? equals + 1
+                                                  : "";
+    char *longer = NULL;
+    if (asprintf(&longer, "%s--%s%s%s\n", request->identity, row->name, *value ? " " : "", value) < 0)
+        longer = NULL;
+    free(request->identity);
+    request->identity = longer;
+}
+
 /* Keeps the options that say what is checked: the file of a counterexample needs only these. */
 static void note(void *context, const struct option_row *row, char **words, int count)
 {
     struct check_request *request = context;
     for (int i = 0; i < count && !row->how; i++)
         request->words[request->word_count++] = words[i];
+    if (request->identity && !may_differ(row))
+        identify(request, row, words, count);
 }
 
 const struct options check_options = {
@@ -206,6 +249,70 @@ static uint64_t usual_memory(void)
     return bytes > LEAST_MEMORY ? bytes : LEAST_MEMORY;
 }
 
+/* The command that goes on from the checkpoint, as a shell reads it. */
+static char *command_to_go_on(const char *command, const char *path)
+{
+    char *copy = strdup(path), *longer = NULL;
+    char *words[] = {NULL, copy};
+    char *file = copy ? command_repeat("", 2, words, NULL) : NULL; /* "conclave  FILE" */
+    if (file && asprintf(&longer, "%s --resume %s", command, file + strlen("conclave  ")) < 0)
+        longer = NULL;
+    free(file);
+    free(copy);
+    return longer;
+}
+
+/* Which program and which plugin: another one would go on with states that it does not understand. */
+static int settle_checkpoint(struct check_request *request, const char *algorithm, struct cv_complaint *complaint)
+{
+    struct cv_checkpoint *checkpoint = &request->checkpoint;
+    const char *path = checkpoint->path ? checkpoint->path : checkpoint->resume;
+    char *longer = NULL;
+    if (request->has_every && !checkpoint->path)
+        return cv_complain(complaint, "--every: expected with --checkpoint FILE");
+    if (!path)
+        return 0;
+    if (request->options.deep)
+        return cv_complain(complaint, "--%s %s: expected without --depth-first",
+                           checkpoint->path ? "checkpoint" : "resume", cv_brief(path).text);
+    const uint64_t plugin = strchr(algorithm, '/') ? cv_checkpoint_hash_file(algorithm) : 0;
+    if (!request->identity || asprintf(&longer, "algorithm %s\nprogram %016llx\nplugin %016llx\n%s", algorithm,
+                                       (unsigned long long)cv_checkpoint_hash_file("/proc/self/exe"),
+                                       (unsigned long long)plugin, request->identity) < 0)
+        return CV_ENOMEM;
+    free(request->identity);
+    request->identity = longer;
+    request->go_on = command_to_go_on(request->command, path);
+    return request->go_on ? 0 : CV_ENOMEM;
+}
+
+static void tell_failure(const struct cv_checkpoint *checkpoint)
+{
+    fprintf(stderr, "conclave: --checkpoint %s: %s; the check goes on%s\n", checkpoint->path, checkpoint->failure,
+            checkpoint->exists ? ", and the last checkpoint stays" : "");
+}
+
+int check_resume(struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint)
+{
+    struct cv_checkpoint *checkpoint = &request->checkpoint;
+    const struct cv_group *group = &scenario->group;
+    char *longer = NULL;
+    if (!checkpoint->path && !checkpoint->resume)
+        return 0;
+    uint64_t graph = cv_checkpoint_hash(group->ids, group->nodes * sizeof *group->ids, 0);
+    if (group->edges) {
+        graph = cv_checkpoint_hash(group->edges, (group->nodes + 1) * sizeof *group->edges, graph);
+        graph = cv_checkpoint_hash(group->neighbours, group->edges[group->nodes] * sizeof *group->neighbours, graph);
+    }
+    if (asprintf(&longer, "%sgroup %016llx\n", request->identity, (unsigned long long)graph) < 0)
+        return CV_ENOMEM;
+    free(request->identity);
+    checkpoint->identity = request->identity = longer;
+    checkpoint->tell = tell_failure;
+    request->options.checkpoint = checkpoint;
+    return cv_checkpoint_open(checkpoint, complaint);
+}
+
 int check_read(int argc, char **argv, struct check_request *request, struct cv_complaint *complaint)
 {
     *request = (struct check_request){.group.plan.seed = 1,
@@ -217,15 +324,20 @@ int check_read(int argc, char **argv, struct check_request *request, struct cv_c
                                                   .callers = UINT32_MAX,
                                                   .inside = CV_NOBODY}};
     request->options.memory = usual_memory();
-    request->command = command_repeat("check", argc, argv, NULL);
+    static const char *const resume[] = {"--resume", NULL};
+    request->checkpoint.every_ms = USUAL_EVERY_MS;
+    request->identity = strdup("");
+    request->command = command_repeat("check", argc, argv, resume);
     request->words = calloc((size_t)argc + 1, sizeof *request->words);
-    if (!request->command || !request->words)
+    if (!request->command || !request->words || !request->identity)
         return CV_ENOMEM;
     const int next = options_read(&check_options, argc, argv, request, complaint);
     request->help = next == OPTIONS_HELP;
     if (next <= 0)
         return next;
-    const int error = sim_read_algorithm(&request->group, "check", argc - next, argv + next, complaint);
+    int error = sim_read_algorithm(&request->group, "check", argc - next, argv + next, complaint);
+    if (!error)
+        error = settle_checkpoint(request, argv[next], complaint);
     if (error)
         return error;
     request->words[request->word_count++] = argv[next];
@@ -239,6 +351,9 @@ void check_free(struct check_request *request)
     sim_free(&request->group);
     free(request->command);
     free(request->words);
+    free(request->identity);
+    free(request->go_on);
+    cv_checkpoint_close(&request->checkpoint);
     free(request->cut.word);
     *request = (struct check_request){0};
 }

@@ -4,6 +4,7 @@
 #define CONCLAVE_CLI_STUDY_CHECK_OPTIONS_H
 
 #include "check/check.h"
+#include "check/setting/checkpoint.h"
 #include "cli/study/sim_options.h"
 
 struct check_request {
@@ -17,6 +18,11 @@ struct check_request {
     const char *ask;                        /* the nodes that may want to enter; NULL: all */
     bool has_inside;                        /* `inside` is given */
     cv_id inside;                           /* the node that is inside from the beginning */
+    struct cv_checkpoint checkpoint;        /* --checkpoint, --every and --resume */
+    bool has_every;                         /* --every is given */
+    char stopped[64];                       /* why a check before the one that goes on was not complete */
+    char *identity;                         /* what is checked: a line for each option that counts */
+    char *go_on;                            /* the command that goes on from the checkpoint */
     struct cv_words cut;                    /* the only links that may be cut */
     uint64_t arrangement;                   /* the number of the current arrangement of ids, from 1 on */
     uint64_t arrangement_count;             /* the number of arrangements */
@@ -29,6 +35,9 @@ void check_free(struct check_request *request);
 
 /* Refuses what cannot be checked. */
 int check_fits(const struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint);
+
+/* Opens the checkpoint to go on from, if there is one. 0, CV_ENOMEM, or CV_EINPUT and a complaint. */
+int check_resume(struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint);
 
 /* Fills in the nodes that --ask, --inside, --cut and --start name, by the ids of this scenario. */
 int check_settle(struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint);

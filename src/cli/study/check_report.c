@@ -61,6 +61,13 @@ static uint32_t unmet_assumptions(const struct check_report *report, const char 
     return count;
 }
 
+/* Is there a checkpoint of a check that is not finished? */
+static bool can_go_on(const struct check_report *report)
+{
+    return !report->result->complete && report->result->judgement.verdict == CV_UNFINISHED &&
+           report->request->checkpoint.exists;
+}
+
 void check_report_json(FILE *out, const struct check_report *report)
 {
     const struct cv_check_result *result = report->result;
@@ -104,6 +111,8 @@ void check_report_json(FILE *out, const struct check_report *report)
         cv_json_text(&json, NULL, unmet[i]);
     cv_json_close(&json, ']');
     cv_json_text(&json, "command", report->request->command);
+    if (can_go_on(report))
+        cv_json_text(&json, "resume", report->request->go_on);
     cv_json_close(&json, '}');
     putc('\n', out);
 }
@@ -231,4 +240,6 @@ void check_report_text(FILE *out, const struct check_report *report)
     else if (result->trail.count)
         fputs("replay    --trace FILE keeps it for conclave sim --replay FILE\n", out);
     fprintf(out, "again     %s\n", report->request->command);
+    if (can_go_on(report))
+        fprintf(out, "go on     %s\n", report->request->go_on);
 }
