@@ -74,15 +74,17 @@ def several_names():
     tale([5, None], "a1", "a2").breaks("all-or-none")
     tale(None, *names).say(12, 13, "lock-all-1", "HELD already", "LOCK", "a1", "WAIT", 0).breaks("all-or-none")
     # Nobody has any of the names, and yet it waits.
-    def waits(fault=1):
-        return Tale().tell(fault, "driver", "fault", action="kill").call(
+    def waits(fault=1, recovered=2):
+        return Tale().tell(fault, "driver", "fault", action="kill").tell(recovered, "driver", "recovered", first_ms=1).call(
             10, 14, "lock-all-1", "LOCKALL", "nil", name="WAIT", words=["WAIT", 4000, "s", "a2"], result=None)
 
     waits().breaks("no-deadlock")
     waits().keep(9, 10.5, "x", 5).breaks("no-deadlock")
     waits().keep(9, 11.5, "x", 5).holds()
     waits().keep(12, 13, "x", 5).holds()
-    waits(fault=9).holds()
+    waits(fault=9, recovered=9.1).holds()
+    waits(recovered=12).holds()
+    waits().tell(12, "y", "end", name="b", fence=1, kind="lock", why="lease", ended=12 * SECOND).holds()
     # Every one of the fences counts.
     tale([5, 6], *names).say(12, 13, "x", 6, "LOCK", "a2").breaks("fences-unique", "fences-rise")
     tale([5, 6], *names).say(12, 13, "x", 6, "LOCK", "a1").holds()
@@ -286,7 +288,7 @@ def watched():
     tale((10, "o", "1/1", 5), (11, "p", "1/2", 5)).breaks("observed-in-order")
     def long_hold(heard, fault=5, length=4):
         story = Tale().tell(8, "o", "observing", connection=1).tell(20, "o", "not-observing", connection=1)
-        story.tell(fault, "driver", "fault", action="kill")
+        story.tell(fault, "driver", "fault", action="kill").tell(fault + 0.5, "driver", "recovered", first_ms=1)
         story.tell(8.5, "o", "observed", node=1, connection=1, kind="lock", name="s", leader="1/1", fence=4)
         for fence in heard:
             story.tell(12, "o", "observed", node=1, connection=1, kind="lock", name="s", leader="1/2", fence=fence)

@@ -127,6 +127,7 @@ class Run:
         plan.write_text(json.dumps({
             "seed": self.seed, "histories": str(self.histories), "register": str(socket),
             "names": self.options.algorithms, "recipes": self.recipes,
+            "serve_s": self.configuration.serve_s(),
             "addresses": [self.network.client_address(node) for node in self.cluster.nodes()]}), encoding="utf-8")
         self.help("register", "register.py", socket, self.histories / "register.jsonl",
                   "fence" if self.options.fence_check else "deadline")
@@ -250,7 +251,7 @@ class Run:
         clients = [name for name in self.helpers if name != "register"]
         for name in clients:
             self.helpers[name].terminate()
-        end = time.monotonic() + FINISH_S
+        end = time.monotonic() + FINISH_S + self.configuration.serve_s()  # calls may last until the group serves
         for name in clients:
             try:
                 status = self.helpers[name].wait(max(0.1, end - time.monotonic()))

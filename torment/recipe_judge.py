@@ -29,12 +29,29 @@ class RecipeJudge:
         self.at, self.holds = judge.at, judge.holds
         self.events = judge.events
         self.calls = [call for call in judge.answers if "words" in call]
-        self.faults = [event["us"] for event in self.events if event["what"] in ("fault", "node", "healed")]
+        self.troubles = []  # (when something went wrong, when it was over)
+        self.find_troubles()
         self.epoch_us = next((event["epoch"] for event in self.events if event["what"] == "run" and "epoch" in event), 0)
 
+    def find_troubles(self):
+        """From a fault until every node serves again. And whenever a client loses something, or is told that it must wait."""
+        since_us = None
+        for event in self.events:
+            if event["what"] in ("fault", "node"):
+                since_us = since_us or event["us"]
+            elif event["what"] == "recovered" and since_us:
+                self.troubles.append((since_us, event["us"]))
+                since_us = None
+            elif event["what"] == "end" and event["why"] in ("lost", "lease", "gone", "silent") or \
+                    event["what"] == "answer" and (event["outcome"] in ("gone", "silent", "left") or
+                                                   str(event.get("result")).startswith(("NOQUORUM", "LOADING", "LOST"))):
+                self.troubles.append((event["us"], event["us"]))
+        if since_us:
+            self.troubles.append((since_us, self.events[-1]["us"]))
+
     def calm(self, begin_us, end_us):
-        """Nothing went wrong then, nor shortly before."""
-        return bisect.bisect(self.faults, begin_us - CALM_US) == bisect.bisect(self.faults, end_us)
+        """Nothing was wrong then, nor shortly before."""
+        return not any(begin < end_us and begin_us - CALM_US < end for begin, end in self.troubles)
 
     def by_name(self, command, word=None):
         """Calls of that command, by name; `word`: with that second word."""

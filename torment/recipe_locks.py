@@ -30,6 +30,10 @@ class Player(Holder):
         names = self.plan["names"]
         return f"{names[self.scene() % len(names)]}.{suffix}"
 
+    def ask(self, session, *words, wait_ms=0):
+        """A call that lasts until the group serves, if it does not."""
+        return session.ask(*words, wait_ms=wait_ms + int(self.plan["serve_s"] * 1000))
+
     def draw(self, chance):
         return self.random.random() < chance
 

@@ -18,7 +18,7 @@ SHORT_MS = 2000
 class Sequence(Player):
     def one_round(self, session):
         count = self.random.choice([1, 1, 1, 2, 10, 100])
-        session.ask("SEQUENCE", self.name("sequence"), *([count] if count > 1 else []))
+        self.ask(session, "SEQUENCE", self.name("sequence"), *([count] if count > 1 else []))
         self.think(0.03)
 
 
@@ -37,18 +37,18 @@ class Latch(Player):
         name = self.name_of(scene)
         if scene % len(self.plan["addresses"]) == self.home and scene not in self.set:
             self.set.append(scene)  # even if it is never known whether that was done
-            session.ask("LATCH", name, "SET", LATCH_COUNT)
+            self.ask(session, "LATCH", name, "SET", LATCH_COUNT)
         choice = self.random.random()
         if choice < 0.15:
-            session.ask("LATCH", name, "DOWN", *([2] if self.draw(0.3) else []))
+            self.ask(session, "LATCH", name, "DOWN", *([2] if self.draw(0.3) else []))
         elif choice < 0.6:
             wait_ms = self.random.choice([0, 100, 1000])
-            session.ask("LATCH", name, "AWAIT", "WAIT", wait_ms, wait_ms=wait_ms)
+            self.ask(session, "LATCH", name, "AWAIT", "WAIT", wait_ms, wait_ms=wait_ms)
         else:
-            session.ask("LATCH", name)
+            self.ask(session, "LATCH", name)
         self.think(0.2)
         if self.set and self.set[0] < scene - 4:
-            session.ask("LATCH", self.name_of(self.set[0]), "CLEAR")
+            self.ask(session, "LATCH", self.name_of(self.set[0]), "CLEAR")
             self.set.pop(0)
 
 
@@ -60,14 +60,14 @@ class Once(Player):
             name, every_ms = self.name(f"once-{self.scene()}"), HOUR_MS
         else:
             name, every_ms = f"{self.plan['names'][0]}.often", SHORT_MS
-        turn = session.ask("ONCE", name, "EVERY", every_ms)
+        turn = self.ask(session, "ONCE", name, "EVERY", every_ms)
         if isinstance(turn.answer, int):
             self.think(0.3)
             if self.draw(0.25):
                 raise Gone("went without a word")
-            session.ask("ONCE", name, "DONE", turn.answer)
+            self.ask(session, "ONCE", name, "DONE", turn.answer)
         elif self.draw(0.2):
-            session.ask("ONCE", name)
+            self.ask(session, "ONCE", name)
         self.think(0.3)
 
 
@@ -77,7 +77,7 @@ class Barrier(Player):
     def arrive(self, session, *words):
         """The number of the meeting; None if it was not to be."""
         wait_ms = self.random.choice([50, 400, 1500])
-        call = session.say("BARRIER", *words, "WAIT", wait_ms, wait_ms=wait_ms)
+        call = session.say("BARRIER", *words, "WAIT", wait_ms, wait_ms=wait_ms + int(self.plan["serve_s"] * 1000))
         if self.draw(0.03):
             session.attend(now_us() + SECOND // 20)
             raise Gone("went away while it waited")
@@ -110,13 +110,13 @@ class Members(Player):
 
     def one_round(self, session):
         name = f"{self.plan['names'][0]}.members"
-        joined = session.ask("MEMBERS", name, "JOIN", "VALUE", self.who)
+        joined = self.ask(session, "MEMBERS", name, "JOIN", "VALUE", self.who)
         if isinstance(joined.answer, int):
             for _ in range(self.random.randint(1, 4)):
                 self.think(0.1)
-                session.ask("MEMBERS", name)
+                self.ask(session, "MEMBERS", name)
             if self.draw(0.05):
                 raise Gone("left without a word")
-            session.ask("MEMBERS", name, "LEAVE")
+            self.ask(session, "MEMBERS", name, "LEAVE")
         self.think()
-        session.ask("MEMBERS", name)
+        self.ask(session, "MEMBERS", name)
