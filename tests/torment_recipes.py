@@ -192,6 +192,7 @@ def latches():
     # It closes, or does not let through, or is forgotten.
     tale(*down, (13, 14, 1)).breaks("latches")
     tale(*down, (13, 14, None, "AWAIT")).breaks("latches")
+    tale(*down, (13, 14, None, "AWAIT")).tell(12.5, "driver", "fault", action="kill").holds()
     tale(*lost, (11.5, 12.5, 0, "DOWN", 2), (13, 14, 1)).breaks("latches")
     tale(*down[:1], (12, 13, "NOLATCH")).breaks("latches")
     tale(*down[:1], (12, 13, None)).breaks("latches")

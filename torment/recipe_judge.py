@@ -194,17 +194,18 @@ class RecipeJudge:
                 if setting["result"] == 1 and setting["us"] < call["asked"]:
                     yield f"{where}, but it was set at {self.at(setting['us'])}"
                 continue
-            if call["outcome"] == "refused":
-                continue
+            in_vain = call["result"] is None  # AWAIT, until its time was over
+            if call["outcome"] == "refused" or (in_vain and not self.calm(call["asked"], call["us"])):
+                continue  # the node may have been told nothing meanwhile
             count = setting["words"][2]
             least = max(0, count - sum(weight(down) for down in downs if down["asked"] < call["us"]))
             own = weight(call) if "DOWN" in call["words"][1:] else 0
             most = max(0, count - own - sum(weight(down) for down in downs if successful(down) and down["us"] < call["asked"]))
             if opened and opened["us"] < call["asked"] and call["result"] != 0:
                 yield f"{where}, but it was open at {self.at(opened['us'])}"
-            elif call["result"] is None and most == 0:  # AWAIT in vain
+            elif in_vain and most == 0:
                 yield f"{where}, but it had been counted down"
-            elif call["result"] is not None and not least <= call["result"] <= most:
+            elif not in_vain and not least <= call["result"] <= most:
                 yield f"{where}, expected {least} to {most}"
             if call["result"] == 0 and (not opened or call["us"] < opened["us"]):
                 opened = call
