@@ -109,12 +109,16 @@ static long run_next(struct session *session)
 static void listen_to(struct session *session)
 {
     struct cv_stream *stream = &session->stream;
-    const uint64_t begun = cv_loop_now();
+    uint64_t begun = 0; /* a command that comes alone needs no clock */
     long length = CV_RESP_BROKEN;
     while (may_go_on(session) && session->read < stream->in_used) {
         if ((length = run_next(session)) <= 0)
             break;
-        if (session->read < stream->in_used && cv_loop_now() - begun >= CV_SLICE_US)
+        if (session->read == stream->in_used)
+            break;
+        const uint64_t now = cv_loop_now();
+        begun = begun ? begun : now;
+        if (now - begun >= CV_SLICE_US)
             cv_loop_defer(session->service->loop, &session->chore);
     }
     expect_end(session, length == CV_RESP_MORE, session->read > 0);
