@@ -174,9 +174,11 @@ static void go_on(struct load *load, struct connection *connection, size_t answe
     load->cycles++;
     drop_answer(connection, answer);
     const uint64_t now = now_ns();
+    if (now >= load->end_ns && !load->samples)
+        load->end_ns = now + 1; /* the machine had no time for it: the first cycle counts all the same */
     if (now >= load->start_ns && now < load->end_ns)
         record(load, now - connection->began_ns);
-    if (now < load->end_ns)
+    if (now + 1 < load->end_ns)
         begin_cycle(load, connection);
     else
         load->finished++; /* nothing is left locked for whoever comes next */
