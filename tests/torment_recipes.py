@@ -271,6 +271,7 @@ def members():
     tale([y, x]).breaks("members-right")
     tale([x]).breaks("members-right")
     tale([y]).breaks("members-right")
+    tale([y]).tell(11, "driver", "fault", action="cut").holds()
     tale([x, y], at=14).breaks("members-right")
     tale([x, (6, "x")]).breaks("members-right")
     tale([x, y]).say(21, 22, "z", 4, "MEMBERS", "s", "JOIN").breaks("numbers-rise")

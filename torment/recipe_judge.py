@@ -306,19 +306,21 @@ class RecipeJudge:
             yield name, calls, found
 
     def members_right(self):
-        """Lists have everybody who had joined and had not left, in the order of joining, and nobody who had left."""
+        """Lists have everybody who had joined and had not left, in the order of joining, and nobody who had left. A client
+        whose node is not in the group for a while is missing meanwhile."""
         for name, calls, stays in self.stays():
             for call in calls:
                 if len(call["words"]) > 1 or not isinstance(call["result"], list):
                     continue
                 listed = {entry[0]: entry[2] for entry in call["result"]}
                 where = f"{name}: {call['who']} was told {sorted(listed)} at {self.at(call['us'])}"
+                calm = self.calm(call["asked"], call["us"])
                 if [entry[0] for entry in call["result"]] != sorted(listed):
                     yield f"{where}, not in order"
                 for number, who, join, leave in stays:
                     if number in listed and listed[number] != who:
                         yield f"{where}: {number} is {who}, not {listed[number]}"
-                    if join["us"] < call["asked"] and leave and leave["asked"] > call["us"] and number not in listed:
+                    if calm and join["us"] < call["asked"] and leave and leave["asked"] > call["us"] and number not in listed:
                         yield f"{where}, without {who} ({number}), a member since {self.at(join['us'])}"
                     if leave and leave["us"] < call["asked"] and number in listed:
                         yield f"{where}, with {who} ({number}), who left at {self.at(leave['us'])}"
