@@ -15,26 +15,39 @@ static uint32_t waiting_in(const struct recipe_state *state)
     return recipe_state_count(state, ROLE_ARRIVED) + recipe_state_count(state, ROLE_ENTERING);
 }
 
-static void change(struct recipe_state *state, enum recipe_role from, enum recipe_role to, uint64_t number)
+/* All who want to leave have left. */
+static void part(struct recipe_state *state)
 {
     for (uint32_t i = 0; i < state->count; i++)
-        if (state->entries[i].role == from) {
-            state->entries[i].role = to;
-            state->entries[i].number = number ? number : state->entries[i].number;
-        }
+        if (state->entries[i].role == ROLE_LEAVING)
+            state->entries[i].role = ROLE_PASSED;
 }
 
-/* If all have come, or all have left, they go on together. Those who enter wait until the last meeting is over. */
+/* So many of those who wait meet, in the order in which they came. */
+static void meet(struct recipe_state *state, uint64_t parties, uint64_t number)
+{
+    for (uint32_t i = 0; i < state->count && parties; i++) {
+        struct recipe_entry *entry = &state->entries[i];
+        if (entry->role != ROLE_ARRIVED && entry->role != ROLE_ENTERING)
+            continue;
+        entry->role = entry->role == ROLE_ARRIVED ? ROLE_PASSED : ROLE_INSIDE;
+        entry->number = number;
+        parties--;
+    }
+}
+
+/*
+ * If all have come, or all have left, they go on together. Those who enter wait until the last meeting is over; by then
+ * there may be more of them than meet.
+ */
 static void go_on(struct recipe_state *state, uint64_t number)
 {
     if (!recipe_state_count(state, ROLE_INSIDE))
-        change(state, ROLE_LEAVING, ROLE_PASSED, 0);
+        part(state);
     const uint32_t waiting = waiting_in(state);
     const bool inside = recipe_state_count(state, ROLE_INSIDE) || recipe_state_count(state, ROLE_LEAVING);
-    if (waiting && waiting >= state->numbers[PARTIES] && !(inside && recipe_state_count(state, ROLE_ENTERING))) {
-        change(state, ROLE_ARRIVED, ROLE_PASSED, number);
-        change(state, ROLE_ENTERING, ROLE_INSIDE, number);
-    }
+    if (waiting && waiting >= state->numbers[PARTIES] && !(inside && recipe_state_count(state, ROLE_ENTERING)))
+        meet(state, state->numbers[PARTIES], number);
     if (!waiting_in(state))
         state->numbers[PARTIES] = 0;
 }

@@ -305,11 +305,17 @@ def double_barrier():
         two.say("BARRIER", "x", "LEAVE")
         assert waits(one)
         assert waits(other)
+        another = cluster.client(2)
+        another.say("BARRIER", "x", 1, "ENTER")
+        assert waits(another)
         three.close()
         assert {one.hear(), two.hear()} == meeting
         assert other.hear() > max(meeting)
-        assert other.ask("BARRIER", "x", "LEAVE") > max(meeting)
-        for client in (one, two, other):
+        assert waits(another)  # no more meet than there are parties
+        last = other.ask("BARRIER", "x", "LEAVE")
+        assert last > max(meeting)
+        assert another.hear() > last
+        for client in (one, two, other, another):
             client.close()
     cluster.check()
     cluster.remove()
