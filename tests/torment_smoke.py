@@ -14,7 +14,7 @@ import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PATIENCE_S = 120
-PLAYED = {"semaphore", "reentrant", "lock-all", "sequence", "watch"}
+PLAYED = {"semaphore", "reentrant", "lock-all", "sequence", "watch", "latch", "once", "barrier", "members"}
 
 
 class Campaign:
@@ -72,7 +72,7 @@ def calm():
     assert report["verdict"] == run["verdict"] == "held"
     assert run["numbers"]["grants"] > 20 and run["numbers"]["writes"] > 20, run["numbers"]
     played = run["numbers"]["recipes"]
-    assert {name for name, count in played.items() if count["done"]} == PLAYED, played
+    assert PLAYED <= {name for name, count in played.items() if count["done"]}, played
     return report["network"] != "loopback" and "halves" not in [entry["nemesis"] for entry in report["left_out"]]
 
 
