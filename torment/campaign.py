@@ -71,6 +71,8 @@ class Run:
             chosen = configuration.Configuration()
         chosen.tied = self.nemesis.tied
         chosen.networks = max(chosen.networks, self.nemesis.networks)
+        if "voters" in chosen.group:
+            chosen.group["voters"] = max(chosen.group["voters"], self.nemesis.voters)
         return chosen
 
     def keeps_times_to_live(self):

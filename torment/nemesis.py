@@ -95,6 +95,7 @@ class Nemesis:
     needs: tuple = ()  # of: cuts, clocks, disks, compiler
     clocks: str = ""  # the kind of clocks of all nodes, from their start
     networks: int = 1  # the least number of networks
+    voters: int = 1  # the least number of voters: of one or two, none can lose its disk for good
     tied: bool = False  # the group is two nodes and a tie-breaker
     slow_disks: bool = False  # the nodes' disks can be slowed down
     commands: int = 0  # commands that hold locks all the time, and must not end
@@ -138,7 +139,7 @@ TABLE = {
     "standstill": Nemesis(fault_starvation.starve_all, "all nodes stand still at once, for up to 0.8 s"),
     "settings": Nemesis(fault_operator.other_settings, "a node starts with a lease of its own, and stops"),
     "members": Nemesis(fault_operator.truncated_members, "a node's [members] lose lines"),
-    "lost-disk": Nemesis(fault_directory.lose_directory, "a node loses its disk while others are down"),
+    "lost-disk": Nemesis(fault_directory.lose_directory, "a node loses its disk while others are down", voters=3),
     "old-disk": Nemesis(fault_directory.restore_directory, "a node gets an old copy of its disk"),
     "swapped-disks": Nemesis(fault_directory.swap_directories, "two nodes start with each other's disk"),
     "twin": Nemesis(fault_directory.twice_the_same, "another machine starts under a node's id", ("cuts",)),
@@ -150,7 +151,7 @@ TABLE = {
     "network": Nemesis(fault_network.lose_network, "one of two networks fails", ("cuts",), networks=2),
     "tie": Nemesis(fault_network.tie, "two nodes, and a tie-breaker that may be gone", ("cuts",), tied=True),
     "insider": Nemesis(insider.insider, "a member that says what it likes", lies=True, alone=True),
-    "mixed": Nemesis(mixed, "two of the above at once"),
+    "mixed": Nemesis(mixed, "two of the above at once", voters=3),
 }
 
 

@@ -170,7 +170,10 @@ class RecipeJudge:
         for _, calls in self.by_name("BARRIER"):
             yield from self.rising([call for call in calls if successful(call) and "LEAVE" not in call["words"]])
         for _, calls in self.by_name("MEMBERS", "JOIN"):
-            yield from self.rising(filter(successful, calls))
+            first = {}  # a client that is a member already, because it could not leave, has the number that it had
+            for call in filter(successful, calls):
+                first.setdefault((call["who"], call["result"]), call)
+            yield from self.rising(first.values())
 
     # ---- latches ----
 
