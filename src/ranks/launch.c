@@ -42,31 +42,30 @@ bool cv_launch_find(struct cv_launch *launch)
     return false;
 }
 
-static bool read_parent(pid_t process, pid_t *parent, char name[static 32])
+/* The parent of that process, if the process is MPICH's proxy; otherwise the process itself. */
+static int above_proxy(int process)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    char path[64], line[256] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", process);
     FILE *file = fopen(path, "re");
-    int above = 0;
-    const bool read = file && fscanf(file, "%*d (%31[^)]) %*c %d", name, &above) == 2;
+    if (file && !fgets(line, sizeof line, file))
+        line[0] = '\0';
     if (file)
         fclose(file);
-    *parent = above;
-    return read;
+    const char *name = strstr(line, "(hydra_pmi_proxy)"); /* then its state, a letter, and its parent */
+    const int parent = name ? (int)strtol(name + strlen("(hydra_pmi_proxy) S "), NULL, 10) : 0;
+    return parent > 0 ? parent : process;
 }
 
 /* The launcher reads what its ranks write, and writes it elsewhere. MPICH's has a process between. */
 bool cv_launch_shows(void)
 {
     struct cv_launch launch;
-    char name[32] = "", path[64], target[32] = "";
+    char path[64], target[32] = "";
     cv_launch_find(&launch);
     if (launch.launcher == CV_LAUNCHED_ALONE)
         return isatty(STDERR_FILENO);
-    pid_t launcher = getppid(), above;
-    if (read_parent(launcher, &above, name) && strcmp(name, "hydra_pmi_proxy") == 0)
-        launcher = above;
-    snprintf(path, sizeof path, "/proc/%d/fd/2", (int)launcher);
+    snprintf(path, sizeof path, "/proc/%d/fd/2", above_proxy((int)getppid()));
     return readlink(path, target, sizeof target - 1) > 0 &&
            (strncmp(target, "/dev/pts/", 9) == 0 || strncmp(target, "/dev/tty", 8) == 0);
 }

@@ -66,7 +66,7 @@ struct cv_comparison {
     struct cv_demonstration *demonstrations;
     size_t demonstration_count, demonstration_room;
     bool interrupted;
-    volatile sig_atomic_t *halted; /* while it is measured: when it becomes true, no more is wanted */
+    const volatile sig_atomic_t *halted; /* while it is measured: when it becomes true, no more is wanted */
     struct cv_kept_bytes *kept;
 };
 

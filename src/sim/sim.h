@@ -14,7 +14,7 @@ struct cv_sim;
 /* How the caller observes and stops a run; all optional. */
 struct cv_sim_options {
     struct cv_observer observer;
-    volatile sig_atomic_t *interrupted; /* set elsewhere: end at the next tick with what is known */
+    const volatile sig_atomic_t *interrupted; /* set elsewhere: end at the next tick with what is known */
     void (*progress)(void *context, uint64_t now, uint64_t messages);
     void *progress_context;
     struct cv_complaint *complaint; /* gets what is wrong with an algorithm that cannot begin */

@@ -94,7 +94,7 @@ struct measuring {
     int error;
 };
 
-static void compute(void *context, uint64_t task, volatile sig_atomic_t *halted, struct sweep_bytes *bytes)
+static void compute(void *context, uint64_t task, const volatile sig_atomic_t *halted, struct sweep_bytes *bytes)
 {
     const struct measuring *measuring = context;
     const struct compare_task *it = &measuring->tasks->list[task];

@@ -32,7 +32,7 @@ struct runs {
     int error;
 };
 
-static void compute(void *context, uint64_t task, volatile sig_atomic_t *halted, struct sweep_bytes *bytes)
+static void compute(void *context, uint64_t task, const volatile sig_atomic_t *halted, struct sweep_bytes *bytes)
 {
     const struct runs *runs = context;
     const struct cv_sim_options options = {.interrupted = halted};

@@ -26,7 +26,7 @@ struct sweep {
     const char *unit; /* "runs" */
     void *context;
     /* Computes a task, in any thread, and puts its result. `halted` becomes true when the result is not wanted. */
-    void (*compute)(void *context, uint64_t task, volatile sig_atomic_t *halted, struct sweep_bytes *result);
+    void (*compute)(void *context, uint64_t task, const volatile sig_atomic_t *halted, struct sweep_bytes *result);
     /* Takes a result, in the first rank. False: no further result is wanted. */
     bool (*take)(void *context, uint64_t task, struct sweep_reader *result);
 };

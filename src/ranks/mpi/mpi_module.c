@@ -142,7 +142,7 @@ static struct cv_block *take_received(void)
 
 static void reduce(enum cv_reduction reduction, uint64_t *numbers, uint32_t count)
 {
-    const MPI_Op operation = reduction == CV_REDUCE_SUM ? MPI_SUM : reduction == CV_REDUCE_LEAST ? MPI_MIN : MPI_MAX;
+    MPI_Op operation = reduction == CV_REDUCE_SUM ? MPI_SUM : reduction == CV_REDUCE_LEAST ? MPI_MIN : MPI_MAX;
     assert(together == MPI_REQUEST_NULL);
     MPI_Iallreduce(MPI_IN_PLACE, numbers, (int)count, MPI_UINT64_T, operation, MPI_COMM_WORLD, &together);
 }
