@@ -152,7 +152,8 @@ def fails(directory, good):
     assert not good.with_name("good.partial").exists()
     assert found(done) == found(run(LARGE, "--json")), done.stdout
     done = run(LARGE, "--checkpoint", f"{directory}/missing/file", "--every", "100ms")
-    assert done.returncode == 0 and "No such file or directory; the check goes on" in done.stderr, done
+    told = f"conclave: --checkpoint {directory}/missing/file: No such file or directory; expected a file to write\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", told), done
 
 
 def main():

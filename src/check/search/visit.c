@@ -18,11 +18,15 @@ static bool go_down(struct worker *worker, uint32_t level)
     return false;
 }
 
-static void queue(struct worker *worker, const uint32_t *base, const struct successor *successor, uint64_t parent,
-                  uint32_t level)
+/* Out of the way of a search that keeps to memory. */
+static __attribute__((noinline)) void log_parent(struct worker *worker, struct fingerprint key, uint64_t parent,
+                                                 uint32_t level)
 {
-    if (worker->parents)
-        parent_log_add(&worker->crew->search->parents, worker->parents, successor->key, parent, level);
+    parent_log_add(&worker->crew->search->parents, worker->parents, key, parent, level);
+}
+
+static void queue(struct worker *worker, const uint32_t *base, const struct successor *successor, uint32_t level)
+{
     if (worker->crew->deep && !go_down(worker, level))
         return;
     struct chunk *chunk = frontier_chunk(&worker->frontier, worker->crew->model->slots);
@@ -137,7 +141,9 @@ static bool add_successors(struct worker *worker, const uint32_t *base, struct f
         const enum table_answer answer = add(worker, successor->key, key, level);
         if (answer == TABLE_NEW) {
             fresh++;
-            queue(worker, base, successor, key, level);
+            if (__builtin_expect(worker->parents != NULL, 0))
+                log_parent(worker, successor->key, key, level);
+            queue(worker, base, successor, level);
         }
         open |= answer == TABLE_NEW || (answer == TABLE_OPEN && !worker->crew->deep);
         back |= answer == TABLE_OLD;

@@ -114,10 +114,23 @@ static int read_parts(struct cv_checkpoint *checkpoint, struct cv_complaint *com
     return error;
 }
 
+/* Can the file be written? Somebody who waits for hours must know before. */
+static int try_to_write(const char *path, struct cv_complaint *complaint)
+{
+    struct file_writer *writer = file_writer_open(path);
+    if (!writer)
+        return cv_complain(complaint, "--checkpoint %s: %s; expected a file to write", path, strerror(errno));
+    file_writer_fail(writer, ECANCELED);
+    file_writer_close(writer);
+    return 0;
+}
+
 int cv_checkpoint_open(struct cv_checkpoint *checkpoint, struct cv_complaint *complaint)
 {
     int reason;
     checkpoint->last_ms = (uint64_t)cv_wall_ms();
+    if (checkpoint->path && try_to_write(checkpoint->path, complaint))
+        return CV_EINPUT;
     if (!checkpoint->resume)
         return 0;
     checkpoint->reader = file_reader_open(checkpoint->resume, &reason);

@@ -39,7 +39,10 @@ uint64_t cv_checkpoint_hash(const void *bytes, size_t count, uint64_t before);
 /* The hash of a file; 0 if it cannot be read. */
 uint64_t cv_checkpoint_hash_file(const char *path);
 
-/* Reads the file to go on from, if there is one. 0, CV_ENOMEM, or CV_EINPUT with a complaint. Close it in any case. */
+/*
+ * Tries whether the file can be written, and reads the one to go on from. 0, CV_ENOMEM, or CV_EINPUT with a complaint.
+ * Close it in any case.
+ */
 int cv_checkpoint_open(struct cv_checkpoint *checkpoint, struct cv_complaint *complaint);
 void cv_checkpoint_close(struct cv_checkpoint *checkpoint);
 

@@ -151,37 +151,38 @@ struct moving {
     uint64_t fingerprint, info, second;
 };
 
-/* The fingerprint in a slot, whatever the layout. */
-static inline _Atomic uint64_t *fingerprint_at(const struct table *table, uint64_t at)
+/* The fingerprint in a slot. `compact` is the table's; it is a constant here and below, so that no loop asks for it. */
+static inline _Atomic uint64_t *fingerprint_at(const struct table *table, uint64_t at, bool compact)
 {
-    return table->compact ? &table->fingerprints[at] : &table->slots[at].fingerprint;
+    return compact ? &table->fingerprints[at] : &table->slots[at].fingerprint;
 }
 
-static inline struct moving lift(struct table *table, uint64_t at)
+static inline struct moving lift(struct table *table, uint64_t at, bool compact)
 {
-    struct moving moving = {.fingerprint = atomic_load_explicit(fingerprint_at(table, at), memory_order_relaxed),
+    struct moving moving = {.fingerprint =
+                                atomic_load_explicit(fingerprint_at(table, at, compact), memory_order_relaxed),
                             .second = table->wide ? table->second[at] : 0};
-    if (table->compact) {
+    if (compact) {
         moving.info = atomic_load_explicit(&table->epochs[at], memory_order_relaxed);
         atomic_store_explicit(&table->epochs[at], 0, memory_order_relaxed);
     } else {
         moving.info = atomic_load_explicit(&table->slots[at].info, memory_order_relaxed);
         atomic_store_explicit(&table->slots[at].info, 0, memory_order_relaxed);
     }
-    atomic_store_explicit(fingerprint_at(table, at), 0, memory_order_relaxed);
+    atomic_store_explicit(fingerprint_at(table, at, compact), 0, memory_order_relaxed);
     return moving;
 }
 
 /* Another thread may take the same slot: threads that move neighbouring pieces meet at the border. */
-static inline void put_down(struct table *table, struct moving moving)
+static inline void put_down(struct table *table, struct moving moving, bool compact)
 {
     uint64_t at = table_home(table, moving.fingerprint), held;
     do
-        while ((held = atomic_load_explicit(fingerprint_at(table, at), memory_order_relaxed)))
+        while ((held = atomic_load_explicit(fingerprint_at(table, at, compact), memory_order_relaxed)))
             at++;
-    while (!atomic_compare_exchange_strong(fingerprint_at(table, at), &held, moving.fingerprint));
+    while (!atomic_compare_exchange_strong(fingerprint_at(table, at, compact), &held, moving.fingerprint));
     assert(at <= table->last);
-    if (table->compact)
+    if (compact)
         atomic_store_explicit(&table->epochs[at], (uint8_t)moving.info, memory_order_relaxed);
     else
         atomic_store_explicit(&table->slots[at].info, moving.info, memory_order_relaxed);
@@ -214,24 +215,24 @@ static void touch(struct table *table, uint64_t from, uint64_t to)
  * can move in place, the last one first: its new position holds no entry that has not moved yet. Only near the
  * beginning can a new home be at or before an entry that a cluster has displaced. Those few entries move at the end.
  */
-static void spread(struct table *table, uint64_t end)
+static inline void spread(struct table *table, uint64_t end, bool compact)
 {
     struct moving late[EXTRA];
     uint64_t waiting = 0;
     touch(table, 0, end);
     for (uint64_t at = end; at-- > 0;) {
-        if (!atomic_load_explicit(fingerprint_at(table, at), memory_order_relaxed))
+        if (!atomic_load_explicit(fingerprint_at(table, at, compact), memory_order_relaxed))
             continue;
-        const struct moving moving = lift(table, at);
+        const struct moving moving = lift(table, at, compact);
         if (__builtin_expect(table_home(table, moving.fingerprint) >= at, 1)) {
-            put_down(table, moving);
+            put_down(table, moving, compact);
         } else {
             assert(waiting < EXTRA);
             late[waiting++] = moving;
         }
     }
     while (waiting > 0)
-        put_down(table, late[--waiting]);
+        put_down(table, late[--waiting], compact);
 }
 
 /* ---- by several threads ---- */
@@ -249,15 +250,15 @@ static void choose_low(struct table *table, uint64_t high)
     growth->taken = 0;
 }
 
-static void move_piece(struct table *table, uint64_t from, uint64_t to)
+static inline void move_piece(struct table *table, uint64_t from, uint64_t to, bool compact)
 {
     touch(table, from, to);
     for (uint64_t at = to; at-- > from;) {
-        if (!atomic_load_explicit(fingerprint_at(table, at), memory_order_relaxed))
+        if (!atomic_load_explicit(fingerprint_at(table, at, compact), memory_order_relaxed))
             continue;
-        const struct moving moving = lift(table, at);
+        const struct moving moving = lift(table, at, compact);
         assert(table_home(table, moving.fingerprint) >= table->growth.high);
-        put_down(table, moving);
+        put_down(table, moving, compact);
     }
 }
 
@@ -267,7 +268,11 @@ void table_move(struct table *table)
     const uint64_t count = growth->high - growth->low;
     for (uint64_t taken; (taken = atomic_fetch_add(&growth->taken, PIECE)) < count;) {
         const uint64_t to = growth->high - taken;
-        move_piece(table, to > growth->low + PIECE ? to - PIECE : growth->low, to);
+        const uint64_t from = to > growth->low + PIECE ? to - PIECE : growth->low;
+        if (table->compact)
+            move_piece(table, from, to, true);
+        else
+            move_piece(table, from, to, false);
     }
 }
 
@@ -276,7 +281,10 @@ bool table_go_on(struct table *table)
     choose_low(table, table->growth.low);
     if (table->growth.low < table->growth.high)
         return true;
-    spread(table, table->growth.high);
+    if (table->compact)
+        spread(table, table->growth.high, true);
+    else
+        spread(table, table->growth.high, false);
     return false;
 }
 
