@@ -108,6 +108,9 @@ fuzz: ## the fuzzers, a minute each; FUZZ="--seconds 600 letters raft" and the l
 scarcity: build ## nodes, clients and tools whose memory or descriptors run out, place by place; a quarter of an hour
 	@CONCLAVE=$(abspath $(BUILD)/conclave) CONCLAVE_SCARCITY=$(abspath $(BUILD)/tests/scarcity.so) python3 tests/scarcity.py --long
 
+conformance-mutants: build ## break the clients line by line: the conformance suite has to notice; ten minutes
+	@CONCLAVE=$(abspath $(BUILD)/conclave) CONCLAVE_BUILD=$(abspath $(BUILD)) python3 tests/client/conformance_mutants.py
+
 format: ## rewrite the C files in the house style
 	@python3 tests/format.py --fix
 

@@ -38,6 +38,8 @@ func fail(kind error, text ...string) error { return &Error{kind, strings.Join(t
 func errorOf(line string) error {
 	word, _, _ := strings.Cut(line, " ")
 	switch word {
+	case "LOST":
+		return fail(ErrLost, line)
 	case "NOQUORUM", "LOADING":
 		return fail(ErrNoQuorum, line)
 	case "NOAUTH", "WRONGPASS", "NOPERM":

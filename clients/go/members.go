@@ -118,7 +118,7 @@ func (m *Membership) gone() bool {
 func (m *Membership) run() {
 	defer close(m.ended)
 	for {
-		m.client.whileAlive(m.Name, m.on, m.left)
+		m.client.whileAlive(m.Name, m.on, m.left, func() <-chan reply { return m.on.ask("PING") })
 		if m.gone() {
 			return
 		}

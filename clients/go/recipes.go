@@ -178,24 +178,31 @@ func (c *Client) EnterBarrier(ctx context.Context, name string, parties int, opt
 	return &Inside{c.newStay(name, on), number}, nil
 }
 
-// Leave waits until all the others have left, too, or have gone. ErrTimeout, or the context's end: they have not; this client has left.
+// Leave waits until all the others have left, too, or have gone. ErrTimeout: they have not, and it is still inside. If the
+// context ends it is not: others take it for gone.
 func (i *Inside) Leave(ctx context.Context, options WaitOptions) error {
-	on, err := i.end()
-	if err != nil {
+	if err := i.Err(); err != nil {
 		return err
 	}
-	value, err := i.client.wait(ctx, on, untilAfter(options.Wait, options.Try), waiting{words: []string{"BARRIER", i.Name, "LEAVE"}})
+	i.setBusy(true)
+	value, err := i.client.wait(ctx, i.on, untilAfter(options.Wait, options.Try),
+		waiting{words: []string{"BARRIER", i.Name, "LEAVE"}, pushed: i.pushed, lent: true})
+	i.setBusy(false)
 	if errors.Is(err, ErrNoServer) {
-		return fail(ErrLost, i.Name, ": ", err.Error(), "; it has left")
+		return fail(ErrLost, i.Name, ": ", err.Error(), "; it is not inside any more")
 	}
 	if err != nil {
+		i.abandon()
 		return err
 	}
-	i.client.keep(on)
 	if value == nil {
 		return fail(ErrTimeout, i.Name, ": others are still inside")
 	}
-	return nil
+	on, err := i.end()
+	if err == nil {
+		i.client.keep(on)
+	}
+	return err
 }
 
 // ---- once in each period ----
@@ -281,6 +288,31 @@ type stay struct {
 
 	mutex sync.Mutex
 	over  error
+	busy  bool // a command waits: the server answers nothing else on that connection
+}
+
+func (s *stay) setBusy(busy bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.busy = busy
+}
+
+func (s *stay) ping() <-chan reply {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.busy {
+		return nil
+	}
+	return s.on.ask("PING")
+}
+
+// pushed: a server may end what lasts on a connection, and say so.
+func (s *stay) pushed(push []any) { closeIfLost(s.on, s.Name, push) }
+
+func closeIfLost(on *connection, name string, push []any) {
+	if len(push) > 1 && push[0] == "lost" && push[1] == name {
+		on.close(errors.New("the server says so"))
+	}
 }
 
 func (c *Client) newStay(name string, on *connection) *stay {
@@ -289,22 +321,20 @@ func (c *Client) newStay(name string, on *connection) *stay {
 	c.stays[s] = true
 	c.mutex.Unlock()
 	go func() {
-		c.whileAlive(name, on, s.done)
+		c.whileAlive(name, on, s.done, s.ping)
 		s.finish(fail(ErrLost, name, ": its connection ended"))
 	}()
 	return s
 }
 
 // whileAlive returns when the connection has ended, when its server hangs, or when that channel is closed.
-func (c *Client) whileAlive(name string, on *connection, end <-chan struct{}) {
+func (c *Client) whileAlive(name string, on *connection, end <-chan struct{}, ping func() <-chan reply) {
 	for {
 		timer := time.NewTimer(lookAgain)
 		select {
 		case push := <-on.pushes:
 			timer.Stop()
-			if len(push) > 1 && push[0] == "lost" && push[1] == name {
-				on.close(errors.New("the server says so"))
-			}
+			closeIfLost(on, name, push)
 			continue
 		case <-on.gone:
 			timer.Stop()
@@ -314,12 +344,15 @@ func (c *Client) whileAlive(name string, on *connection, end <-chan struct{}) {
 			return
 		case <-timer.C:
 		}
-		select {
-		case <-end:
-			return
-		default:
-			on.askWithin(c.timeout, "PING")
+		answer := ping()
+		if answer == nil {
+			continue
 		}
+		ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
+		if _, err := on.wait(ctx, answer); err != nil {
+			on.close(err)
+		}
+		cancel()
 	}
 }
 

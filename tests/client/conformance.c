@@ -318,8 +318,8 @@ static void follow(json_t *step)
             .client = text(given, "client"),
         };
         answer(step, 0, NULL,
-               json_pack("{s:[s, s, s, s, s, s]}", "cannot", "askback", "lock_all", "sequence", "watch", "twice",
-                         "waiters"));
+               json_pack("{s:[s, s, s, s, s, s, s, s, s, s, s, s]}", "cannot", "askback", "lock_all", "sequence",
+                         "watch", "twice", "waiters", "latch_set", "barrier", "enter", "join", "once", "upgrade"));
     } else if (is(step, "close")) {
         close_all(step);
     } else if (is(step, "cancel")) {

@@ -8,8 +8,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-CLIENTS = ROOT / "clients"
+CLIENTS = pathlib.Path(os.environ.get("CONCLAVE_CLIENTS", ROOT / "clients"))  # or a copy, in which something was changed
 BUILD = pathlib.Path(os.environ.get("CONCLAVE_BUILD", ROOT / "build")).resolve() / "clients"
+OUT = CLIENTS / "out" if "CONCLAVE_CLIENTS" in os.environ else BUILD
 
 
 class Missing(Exception):
@@ -37,7 +38,7 @@ def node():
 
 
 def go():
-    program = BUILD / "go" / "driver"
+    program = OUT / "go" / "driver"
     environment = {**os.environ, "GOCACHE": str(BUILD / "go" / "cache"), "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local",
                    "CGO_ENABLED": "0"}
     compile_with(need("go", "golang-go"), "build", "-o", program, "./conformance", cwd=CLIENTS / "go", env=environment)
@@ -45,7 +46,7 @@ def go():
 
 
 def java():
-    classes = BUILD / "java"
+    classes = OUT / "java"
     sources = sorted((CLIENTS / "java").glob("**/*.java"))
     compile_with(need("javac", "default-jdk-headless"), "-Xlint:all", "-Werror", "-d", classes, *sources)
     return [need("java", "default-jre-headless"), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-cp", str(classes),

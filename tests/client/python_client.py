@@ -146,6 +146,41 @@ def a_program_that_ends_gives_back():
     expect_free("end")
 
 
+def recipes_end_with_their_body():
+    """By `with`, sync and asyncio; one that meets nobody else."""
+    with conclave.Client(NODE.address()) as client:
+        with client.join("group", "here") as member:
+            assert [(it.number, it.value) for it in client.members("group")] == [(member.number, "here")] and member.held
+        assert not client.members("group") and not member.held
+        with client.double_barrier("double", 1) as inside:
+            assert inside.held and inside.number == inside._hold.number
+        assert not inside.held
+        try:
+            with client.double_barrier("double", 1) as again:
+                raise KeyError("the body's own")
+        except KeyError:
+            assert not again.held
+        assert client.barrier("double", 1) > inside.number
+
+    async def work():
+        async with conclave.aio.Client(NODE.address(), timeout=0.2) as client:
+            async with client.join("group", "there"):
+                assert [it.value for it in await client.members("group")] == ["there"]
+            assert not await client.members("group")
+            reached = []
+            try:
+                async with client.double_barrier("double", 1):
+                    reached.append("inside")
+                    with Stopped():
+                        await asyncio.sleep(PATIENCE)
+                    reached.append("after")
+            except conclave.LockLost:
+                reached.append("lost")
+            assert reached == ["inside", "lost"], reached
+
+    asyncio.run(work())
+
+
 def wrong_arguments():
     for make in (lambda: conclave.Client("host:99999"), lambda: conclave.Client([]), lambda: conclave.Client("tls:///path"),
                  lambda: conclave.Client(key="/nonexistent"), lambda: conclave.Client(tls_ca="ca.pem")):
@@ -165,5 +200,5 @@ def wrong_arguments():
 if __name__ == "__main__":
     with NODE:
         RESULT = main([threads_share_a_client, a_loss_is_told, the_body_is_cancelled, an_interrupted_wait_leaves_nothing,
-                       a_child_holds_nothing, a_program_that_ends_gives_back, wrong_arguments])
+                       a_child_holds_nothing, recipes_end_with_their_body, a_program_that_ends_gives_back, wrong_arguments])
     sys.exit(RESULT)

@@ -60,7 +60,14 @@ export class Invalid extends ConclaveError {
   }
 }
 
-const WORDS = { NOQUORUM: NoQuorum, LOADING: NoQuorum, NOAUTH: Denied, WRONGPASS: Denied, NOPERM: Denied };
+const WORDS = {
+  LOST: LockLost,
+  NOQUORUM: NoQuorum,
+  LOADING: NoQuorum,
+  NOAUTH: Denied,
+  WRONGPASS: Denied,
+  NOPERM: Denied,
+};
 
 /** The error that a server's line means. */
 export function ofReply(text) {

@@ -215,7 +215,7 @@ declare class Stay {
 export class Inside extends Stay implements AsyncDisposable {
   private constructor();
   readonly number: number;
-  /** Waits until all the others have left, too, or have gone. */
+  /** Waits until all the others have left, too, or have gone. WaitTimeout: they have not, and it is still inside. */
   leave(options?: WaitOptions): Promise<number>;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -79,7 +79,7 @@ class Stay {
     this.name = name;
     this.#client = client;
     this.#connection = connection;
-    this.#watchdog = new Watchdog(client, connection);
+    this.watch();
     client.stays.add(this);
     connection.onClose = (why) => {
       if (this.#why !== null) return;
@@ -106,6 +106,17 @@ class Stay {
 
   loss(cause) {
     return new LockLost(`${this.name}: ${this.#why ?? "it is over"}`, { cause });
+  }
+
+  watch() {
+    this.#watchdog = new Watchdog(this.#client, this.#connection);
+  }
+
+  /** The connection, for a command that waits: nothing else is answered meanwhile. */
+  lend() {
+    this.check();
+    this.#watchdog.stop();
+    return this.#connection;
   }
 
   #end(why) {
@@ -138,16 +149,22 @@ export class Inside extends Stay {
   }
 
   async leave({ waitMs, signal } = {}) {
-    const connection = this.over();
-    const want = { words: ["BARRIER", this.name, "LEAVE"], waitMs, signal };
+    const until = this.#client.until(waitMs);
+    const connection = this.lend();
+    const want = { words: ["BARRIER", this.name, "LEAVE"], signal, borrowed: true };
     let number;
     try {
-      number = await this.#client.wait(connection, want, this.#client.until(waitMs));
+      number = await this.#client.wait(connection, want, until);
     } catch (error) {
-      throw error instanceof NoServer ? new LockLost(`${this.name}: ${error.message}; it has left`) : error;
+      if (error instanceof NoServer) throw new LockLost(`${this.name}: ${error.message}; it is not inside any more`);
+      this.abandon();
+      throw error;
     }
-    this.#client.keep(connection);
-    if (number === null) throw new WaitTimeout(`${this.name}: others are still inside`);
+    if (number === null) {
+      this.watch();
+      throw new WaitTimeout(`${this.name}: others are still inside`);
+    }
+    this.#client.keep(this.over());
     return number;
   }
 

@@ -372,7 +372,9 @@ class Client:
 
 
 def text(name):
-    encoded = str(name).encode("utf-8", "surrogateescape")
+    if not isinstance(name, str):
+        raise Invalid(f"a name is a str, not {type(name).__name__}")
+    encoded = name.encode("utf-8", "surrogateescape")
     if not 1 <= len(encoded) <= 512 or any(byte < 32 or byte == 127 for byte in encoded):
         raise Invalid("a name has 1 to 512 bytes and no control characters")
-    return str(name)
+    return name

@@ -50,7 +50,7 @@ class Invalid(ConclaveError, ValueError):
     kind = "invalid"
 
 
-WORDS = {"NOQUORUM": NoQuorum, "LOADING": NoQuorum, "NOAUTH": Denied, "WRONGPASS": Denied, "NOPERM": Denied}
+WORDS = {"LOST": LockLost, "NOQUORUM": NoQuorum, "LOADING": NoQuorum, "NOAUTH": Denied, "WRONGPASS": Denied, "NOPERM": Denied}
 
 
 def of_reply(text):

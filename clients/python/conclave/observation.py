@@ -8,7 +8,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, Optional, TypeVar
 
 from .connection import Broken
-from .errors import ConclaveError
+from .errors import ConclaveError, LockLost
 from .hold import PAUSE
 
 if TYPE_CHECKING:
@@ -160,6 +160,13 @@ class Membership:
                     await asyncio.sleep(PAUSE)
         finally:
             self._connection.close("left")
+
+    @property
+    def held(self) -> bool:
+        return self.number is not None
+
+    def loss(self) -> LockLost:
+        return LockLost(f"{self.name}: it is no member")
 
     def _tell(self):
         if self._on_change:

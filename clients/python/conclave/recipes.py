@@ -93,7 +93,7 @@ class Stay:
         try:
             await self._client._while_alive(self._connection, self._gone)
         finally:
-            if self._why is None:  # the client is closed
+            if self._client._closed:
                 self._abandon()
 
     def _pushed(self, push):
@@ -129,16 +129,22 @@ class Inside(Stay):
     number: int
 
     async def leave(self, wait: Optional[float] = None) -> int:
-        """Waits until all the others have left, too, or have gone. WaitTimeout: they have not; this client has left."""
-        self._end()
+        """Waits until all the others have left, too, or have gone. WaitTimeout: they have not, and it is still inside."""
+        self.check()
         until = self._client._until(wait)
+        self._task.cancel()  # a server that lets a client wait answers nothing else on that connection
         try:
-            number = await self._client._wait(self._connection, ["BARRIER", self.name, "LEAVE"], until)
+            number = await self._client._wait(self._connection, ["BARRIER", self.name, "LEAVE"], until, keep=False)
         except NoServer as error:
-            raise LockLost(f"{self.name}: {error}; it has left") from error
-        self._client._keep(self._connection)
+            raise LockLost(f"{self.name}: {error}; it is not inside any more") from error
+        except ConclaveError:
+            self._abandon()
+            raise
         if number is None:
+            self._task = self._client._spawn(self._look())
             raise WaitTimeout(f"{self.name}: others are still inside")
+        self._end()
+        self._client._keep(self._connection)
         return number
 
     async def _exit(self, well):

@@ -243,7 +243,7 @@ class Inside(Held):
         return self._hold.number
 
     def leave(self, wait: Optional[float] = None) -> int:
-        """Waits until all the others have left, too, or have gone. WaitTimeout: they have not; this client has left."""
+        """Waits until all the others have left, too, or have gone. WaitTimeout: they have not, and it is still inside."""
         return self._client._run(self._hold.leave(wait))
 
 

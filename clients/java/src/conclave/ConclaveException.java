@@ -50,8 +50,11 @@ public class ConclaveException extends Exception {
         Kind kind = switch (line.split(" ", 2)[0]) {
             case "NOQUORUM", "LOADING" -> Kind.NO_QUORUM;
             case "NOAUTH", "WRONGPASS", "NOPERM" -> Kind.DENIED;
+            case "LOST" -> Kind.LOST;
             default -> Kind.REFUSED;
         };
+        if (kind == Kind.LOST)
+            return new LockLostException(line);
         return new ConclaveException(kind, line);
     }
 }

@@ -38,24 +38,31 @@ public final class Inside extends Stay implements AutoCloseable {
     }
 
     /**
-     * Waits until all the others have left, too, or have gone. TIMEOUT: they have not; this client has left.
+     * Waits until all the others have left, too, or have gone. TIMEOUT: they have not, and it is still inside. An interrupt: it
+     * is not, others take it for gone.
      *
      * @param wait null: for as long as it takes
      */
     public void leave(Duration wait) throws ConclaveException, InterruptedException {
-        Connection connection = end();
-        left = true;
+        Connection connection = lend();
         if (connection == null)
             throw new LockLostException(name + ": it is not inside");
         Object reply;
         try {
-            reply = client.await(connection, Client.until(wait), new Client.Waiting(List.of("BARRIER", name, "LEAVE")));
+            reply = client.await(connection, Client.until(wait),
+                    new Client.Waiting(List.of("BARRIER", name, "LEAVE"), List.of(), push -> {}, late -> {}, true));
         } catch (ConclaveException error) {
-            throw error.kind() != Kind.NO_SERVER ? error : new LockLostException(name + ": " + error.getMessage() + "; it has left");
+            abandon();
+            throw error.kind() != Kind.NO_SERVER ? error
+                    : new LockLostException(name + ": " + error.getMessage() + "; it is not inside any more");
+        } finally {
+            takeBack();
         }
-        client.keep(connection);
         if (reply == null)
             throw new ConclaveException(Kind.TIMEOUT, name + ": others are still inside");
+        left = true;
+        if (end() != null)
+            client.keep(connection);
     }
 
     /** Leaves, if it has not left yet. */

@@ -14,6 +14,7 @@ abstract class Stay {
     private Connection connection;
     private Future<?> watchdog;
     private boolean over;
+    private boolean busy;
 
     Stay(Client client, String name) {
         this.client = client;
@@ -41,14 +42,28 @@ abstract class Stay {
     /** Closes the connection if its server hangs. The alarms' thread does not wait for the answer. */
     private Future<?> watch(Connection on) {
         try {
-            return client.alarms.scheduleWithFixedDelay(() -> on.ask("PING").orTimeout(client.timeoutMs, TimeUnit.MILLISECONDS)
-                    .whenComplete((reply, error) -> {
-                        if (error != null)
-                            on.close("no answer");
-                    }), LOOK_AGAIN_MS, LOOK_AGAIN_MS, TimeUnit.MILLISECONDS);
+            return client.alarms.scheduleWithFixedDelay(() -> ping(on), LOOK_AGAIN_MS, LOOK_AGAIN_MS, TimeUnit.MILLISECONDS);
         } catch (RejectedExecutionException error) {
             return null; // the client is closed
         }
+    }
+
+    private synchronized void ping(Connection on) {
+        if (!busy)
+            on.ask("PING").orTimeout(client.timeoutMs, TimeUnit.MILLISECONDS).whenComplete((reply, error) -> {
+                if (error != null)
+                    on.close("no answer");
+            });
+    }
+
+    /** The connection, for a command that waits: nothing else is answered meanwhile. Null: it has ended. */
+    final synchronized Connection lend() {
+        busy = true;
+        return over ? null : connection;
+    }
+
+    final synchronized void takeBack() {
+        busy = false;
     }
 
     private void broken(String why) {
