@@ -65,10 +65,11 @@ struct cv_brief cv_brief_text(struct cv_text value)
 
 bool cv_parse_number(struct cv_text text, uint64_t largest, uint64_t *number)
 {
+    const uint64_t tens = largest / 10, ones = largest % 10;
     uint64_t value = 0;
     for (size_t i = 0; i < text.length; i++) {
         const unsigned digit = (unsigned)(text.start[i] - '0');
-        if (digit > 9 || digit > largest || value > (largest - digit) / 10)
+        if (digit > 9 || value > tens || (value == tens && digit > ones))
             return false;
         value = value * 10 + digit;
     }

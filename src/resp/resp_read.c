@@ -29,7 +29,7 @@ static long read_number(const char *bytes, size_t length, int64_t *number)
     int64_t value = 0;
     for (; at < length && bytes[at] >= '0' && bytes[at] <= '9'; at++) {
         const int64_t digit = bytes[at] - '0';
-        if (value > (INT64_MAX - digit) / 10)
+        if (value > INT64_MAX / 10 || (value == INT64_MAX / 10 && digit > INT64_MAX % 10))
             return CV_RESP_BROKEN;
         value = value * 10 + digit;
     }

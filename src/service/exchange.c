@@ -2,6 +2,7 @@
 #include "service/exchange.h"
 
 #include "service/commands.h"
+#include "service/lock_fences.h"
 #include "service/ttl_promise.h"
 #include "service/words.h"
 
@@ -109,6 +110,7 @@ void exchange_begin(struct lock *lock)
     }
     fill(second, first);
     second->fence = sharing_exchange(&lock->sharing, &queue, second->shared);
+    lock_fences_note(lock);
     first->successor = second;
     lock_add_hold(lock, second);
     grant_statistics_add(&service->statistics, second->since_ms - first->session->wait.since_ms);

@@ -49,13 +49,14 @@ static const struct lock_hold *latest(const struct lock *lock)
 
 void leader_announce(struct lock *lock, const struct lock_hold *hold, bool leads)
 {
+    const bool followed = lock->observers || lock->watchers || lock->instance->subject != CV_SUBJECT_LOCK;
+    if (hold->confirming || !followed)
+        return;
     const struct leader leader = {.id = hold->origin,
                                   .leads = leads,
                                   .session = hold->owner,
                                   .fence = hold->fence,
                                   .value = leads ? hold->value : NULL};
-    if (hold->confirming)
-        return;
     if (lock->instance->subject == CV_SUBJECT_LOCK) {
         tell_watchers(lock, &leader);
         return;

@@ -337,8 +337,8 @@ static bool must_stay_inside(const struct lock *lock)
 struct sharing_queue lock_queue(const struct lock *lock)
 {
     const bool stays = must_stay_inside(lock);
-    const bool serves =
-        cv_member_serves(lock->service->member) && !stays && cv_view_has_fences(&lock->service->host->view);
+    const bool serves = (lock->first || lock->exchanging) && !stays && cv_member_serves(lock->service->member) &&
+                        cv_view_has_fences(&lock->service->host->view);
     const struct waiter *first = serves && lock->first && !delay_holds_off(lock) ? lock->first : NULL;
     if (first && !first->claimed && ttl_promise_in_grace(lock->service))
         first = NULL;
@@ -383,6 +383,7 @@ static enum sharing_turn take_turn(struct lock *lock)
 {
     struct cv_service *service = lock->service;
     const struct sharing_queue queue = lock_queue(lock);
+    const uint64_t next = lock->sharing.next;
     const enum sharing_turn turn = sharing_next_turn(&lock->sharing, &queue);
     struct lock_hold *hold = turn == TURN_GRANT ? lock_new_hold(service) : NULL;
     if (turn == TURN_MISMATCH)
@@ -399,12 +400,19 @@ static enum sharing_turn take_turn(struct lock *lock)
     if (hold)
         grant(lock, lock->first, hold, sharing_grant(&lock->sharing, &queue));
     note_sharing(lock);
-    lock_fences_note(lock);
+    if (lock->sharing.next != next)
+        lock_fences_note(lock);
     if (turn == TURN_LEAVE)
         cv_host_release(service->host, lock->instance);
     else if (turn == TURN_REQUEST)
         cv_host_request(service->host, lock->instance);
     return turn;
+}
+
+/* Is there more to do? A node that the algorithm lets in at once has served its clients before the request returns. */
+static bool goes_on(const struct lock *lock, enum sharing_turn turn)
+{
+    return turn != TURN_REST && turn != TURN_REQUEST && (turn != TURN_LEAVE || lock->first);
 }
 
 void lock_serve(struct lock *lock)
@@ -416,8 +424,11 @@ void lock_serve(struct lock *lock)
     if (lock->exchanging)
         exchange_serve(lock);
     uint32_t granted = 0;
-    for (enum sharing_turn turn; granted < GRANTS_EACH_TIME && (turn = take_turn(lock)) != TURN_REST;)
+    enum sharing_turn turn;
+    do {
+        turn = take_turn(lock);
         granted += turn == TURN_GRANT;
+    } while (granted < GRANTS_EACH_TIME && goes_on(lock, turn));
     if (granted == GRANTS_EACH_TIME)
         cv_loop_defer(lock->service->loop, &lock->chore);
 }
@@ -466,6 +477,7 @@ void lock_hear_sharing(struct cv_service *service, const struct peer_notice *not
         return;
     const struct sharing_queue queue = lock_queue(lock);
     sharing_hear(&lock->sharing, &queue, from, &message);
+    lock_fences_note(lock);
     lock_serve(lock);
 }
 

@@ -156,7 +156,7 @@ static enum sharing_turn turn_inside(struct sharing *sharing, const struct shari
         dissolve_line(sharing);
     if (is_deserted(sharing, queue)) {
         const bool more = queue->waits && !sharing->closed && sharing->next < sharing->end &&
-                          (sharing->next - sharing->first) / sharing->step < queue->handoffs;
+                          sharing->next - sharing->first < queue->handoffs * sharing->step;
         sharing->shares = sharing->shut = false;
         sharing->permits = 0;
         sharing->borrowers = sharing->open = 0;
