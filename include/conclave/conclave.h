@@ -35,6 +35,7 @@ extern "C" {
 #define CONCLAVE_NAME_BYTES 512   /* the longest name of a lock or an election */
 #define CONCLAVE_VALUE_BYTES 1024 /* the longest value that a leader publishes */
 #define CONCLAVE_CLIENT_BYTES 128 /* the longest name of a client */
+#define CONCLAVE_NAMES 24         /* as many can be locked at once */
 #define CONCLAVE_TTL_MS 10000     /* the time to live of a lock or a leadership, unless you ask for another */
 
 #define CONCLAVE_ERRORS(X)                                                                                             \
@@ -106,6 +107,7 @@ struct conclave_want {
     bool shared;            /* hold it together with others that share */
     bool ends_with_session; /* it has no time to live, and ends with the session or its server */
     uint32_t permits;       /* hold it together with others, so many at most, who all say this number; 0: alone */
+    bool reentrant;         /* a session that holds it alone gets it again at once, and gives it back as often */
 };
 
 /* Waits for the lock. `want` may be NULL: exclusive, for as long as it takes. The fence is higher than all before. */
@@ -113,6 +115,23 @@ CONCLAVE_API int conclave_lock(struct conclave *session, const char *name, const
                                uint64_t *fence);
 CONCLAVE_API int conclave_try_lock(struct conclave *session, const char *name, uint64_t *fence);
 CONCLAVE_API int conclave_timed_lock(struct conclave *session, const char *name, uint64_t wait_ms, uint64_t *fence);
+
+/*
+ * Waits for all of the locks, or gets none: two programs that name the same ones in different orders do not wait for
+ * each other. There are as many fences as names, in their order; each lock is given back by itself.
+ */
+CONCLAVE_API int conclave_lock_all(struct conclave *session, const char *const *names, size_t count,
+                                   const struct conclave_want *want, uint64_t *fences);
+
+/*
+ * A lock that is held shared becomes one that is held alone as soon as all others have left it: nobody else can have
+ * changed anything between. *fence is the one that it is held by, and becomes a higher one. After CONCLAVE_TIMEOUT it
+ * is shared as before; `wait_ms` -1: for as long as it takes. CONCLAVE_REFUSED: another one that shares it waits for
+ * that already, so give this lock back.
+ */
+CONCLAVE_API int conclave_upgrade(struct conclave *session, const char *name, uint64_t *fence, int64_t wait_ms);
+/* And back: it is shared from now on. */
+CONCLAVE_API int conclave_downgrade(struct conclave *session, const char *name, uint64_t *fence);
 
 /* CONCLAVE_LOST if that fence does not hold the lock any more; the lock of a later holder stays as it is. */
 CONCLAVE_API int conclave_unlock(struct conclave *session, const char *name, uint64_t fence);
@@ -125,6 +144,24 @@ CONCLAVE_API int conclave_renew(struct conclave *session, const char *name, uint
  * known it does not run out. 0: it is lost, or may be.
  */
 CONCLAVE_API int64_t conclave_left_ms(const struct conclave *session, const char *name);
+
+struct conclave_waiter {
+    uint64_t position;                      /* in the order in which they are let in, as far as that is known */
+    char waiter[64];                        /* "node/session" */
+    char client[CONCLAVE_CLIENT_BYTES + 1]; /* the name that it has given itself, or empty */
+    uint64_t waited_ms;
+    bool shared;
+};
+
+/* Who waits for the lock or the election, at all servers. *count may be more than there is room for. */
+CONCLAVE_API int conclave_waiters(struct conclave *session, const char *name, struct conclave_waiter *waiters,
+                                  size_t room, size_t *count);
+
+/* Asks those that hold the lock, or lead, to give it back; *asked is how many there are. NULL is allowed. */
+CONCLAVE_API int conclave_ask_back(struct conclave *session, const char *name, uint64_t *asked);
+
+/* `count` numbers, 4096 at most, that nobody else gets: *first and those after it, higher than all before. */
+CONCLAVE_API int conclave_sequence(struct conclave *session, const char *name, uint32_t count, uint64_t *first);
 
 /* ---- elections ---- */
 
@@ -154,13 +191,74 @@ CONCLAVE_API int conclave_who_leads(struct conclave *session, const char *name, 
 
 /* From now on conclave_next_event() tells every change of leader. *leader is the present one. */
 CONCLAVE_API int conclave_observe(struct conclave *session, const char *name, struct conclave_leader *leader);
+/* The same for a lock. *holder is the client that got it last, if the server knows; another server's is told later. */
+CONCLAVE_API int conclave_watch(struct conclave *session, const char *name, struct conclave_leader *holder);
+
+/* ---- meetings, latches, members, and what is done once ---- */
+
+/*
+ * Waits until so many clients have called it, who all say the same number, for `wait_ms` at most (-1: for as long as it
+ * takes). *meeting, which may be NULL, is the same for all of them, and rises from one meeting to the next.
+ */
+CONCLAVE_API int conclave_barrier(struct conclave *session, const char *name, uint32_t parties, int64_t wait_ms,
+                                  uint64_t *meeting);
+/* A double barrier: who enters stays inside, and who leaves waits until everybody inside has left, or is gone. */
+CONCLAVE_API int conclave_barrier_enter(struct conclave *session, const char *name, uint32_t parties, int64_t wait_ms,
+                                        uint64_t *meeting);
+CONCLAVE_API int conclave_barrier_leave(struct conclave *session, const char *name, int64_t wait_ms, uint64_t *meeting);
+
+/* A latch opens when it has been counted down to 0. *set is false if there is one that is not open yet. */
+CONCLAVE_API int conclave_latch_set(struct conclave *session, const char *name, uint64_t count, bool *set);
+CONCLAVE_API int conclave_latch_down(struct conclave *session, const char *name, uint64_t count, uint64_t *left);
+/* Waits until it is open. CONCLAVE_REFUSED: none was set, or it was cleared meanwhile. */
+CONCLAVE_API int conclave_latch_await(struct conclave *session, const char *name, int64_t wait_ms);
+/* *left is -1 if there is none. */
+CONCLAVE_API int conclave_latch_left(struct conclave *session, const char *name, int64_t *left);
+CONCLAVE_API int conclave_latch_clear(struct conclave *session, const char *name);
+
+struct conclave_member {
+    uint64_t number;                        /* rises in the order of joining */
+    char client[CONCLAVE_CLIENT_BYTES + 1]; /* the name that it has given itself, or empty */
+    bool has_value;
+    size_t value_length;
+    char value[CONCLAVE_VALUE_BYTES + 1]; /* what it has joined with: any bytes, and a NUL */
+};
+
+/* A member of the name until conclave_leave(), or until the session ends. `value` and `number` may be NULL. */
+CONCLAVE_API int conclave_join(struct conclave *session, const char *name, const void *value, size_t length,
+                               uint64_t *number);
+CONCLAVE_API int conclave_leave(struct conclave *session, const char *name);
+/* The members in the order of joining. *count may be more than there is room for. */
+CONCLAVE_API int conclave_members(struct conclave *session, const char *name, struct conclave_member *members,
+                                  size_t room, size_t *count);
+/* From now on conclave_next_event() tells that they have changed. */
+CONCLAVE_API int conclave_watch_members(struct conclave *session, const char *name);
+
+/*
+ * Is this session to do it now, in this period of so many milliseconds since 1970? *fence is 0 if somebody in the group
+ * has done it, or does it. Call conclave_once_done() when it is done; a session that ends before leaves it to the next
+ * one that asks.
+ */
+CONCLAVE_API int conclave_once(struct conclave *session, const char *name, uint64_t every_ms, uint64_t *fence);
+CONCLAVE_API int conclave_once_done(struct conclave *session, const char *name, uint64_t fence);
+
+struct conclave_run {
+    uint64_t ended_ms;                      /* since 1970; 0: it has never been done */
+    uint64_t fence;                         /* of that run */
+    char client[CONCLAVE_CLIENT_BYTES + 1]; /* that has done it, or empty */
+    char runner[CONCLAVE_CLIENT_BYTES + 1]; /* that does it now, or empty */
+};
+CONCLAVE_API int conclave_last_run(struct conclave *session, const char *name, struct conclave_run *run);
 
 /* ---- events ---- */
 
 enum conclave_event_kind {
-    CONCLAVE_EVENT_LOST = 1,      /* a lock or a leadership is no longer held, and was not given up */
-    CONCLAVE_EVENT_LEADER = 2,    /* an observed election has another leader, or none */
-    CONCLAVE_EVENT_ASKED_BACK = 3 /* somebody asks this session to give back what it holds; it need not */
+    CONCLAVE_EVENT_LOST = 1,       /* a lock or a leadership is no longer held, and was not given up */
+    CONCLAVE_EVENT_LEADER = 2,     /* an observed election has another leader, or none */
+    CONCLAVE_EVENT_ASKED_BACK = 3, /* somebody asks this session to give back what it holds; it need not */
+    CONCLAVE_EVENT_HOLDER = 4,     /* a watched lock has another holder (`leader`), or none */
+    CONCLAVE_EVENT_MEMBERS = 5,    /* the members of a name have changed, or may have: conclave_members() tells them */
+    CONCLAVE_EVENT_JOINED = 6 /* this session's connection had ended, and it has joined anew: `fence` is its number */
 };
 
 struct conclave_event {

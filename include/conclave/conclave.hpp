@@ -58,6 +58,7 @@ struct options {
     std::optional<std::chrono::milliseconds> wait{}; /* no longer than that; 0: do not wait */
     std::chrono::milliseconds ttl{CONCLAVE_TTL_MS};
     bool shared = false;             /* of locks */
+    std::uint32_t permits = 0;       /* of locks: one of up to so many holders */
     std::uint32_t priority = 0;      /* of candidates */
     std::function<void()> on_lost{}; /* as soon as it is lost, in the hold's thread */
     conclave_options servers = usual_servers(); /* and how to prove who this is */
@@ -92,6 +93,17 @@ public:
     void check() const {
         if (!held())
             throw lost(state_ ? state_->name.c_str() : "given back");
+    }
+
+    /* A shared lock becomes one that is held alone, without a gap. False: waited too long, and it is shared as before. */
+    bool upgrade(std::optional<std::chrono::milliseconds> wait = {}) {
+        return exchange([this, wait] {
+            return conclave_upgrade(state_->session, state_->name.c_str(), &state_->fence, wait ? wait->count() : -1);
+        });
+    }
+    /* And back. */
+    void downgrade() {
+        exchange([this] { return conclave_downgrade(state_->session, state_->name.c_str(), &state_->fence); });
     }
 
     /* Gives it back. libconclave::lost if it was lost; the destructor is silent about that. */
@@ -153,6 +165,7 @@ private:
         want.ttl_ms = ttl_ms;
         want.try_once = try_once;
         want.shared = of.wanted.shared;
+        want.permits = of.wanted.permits;
         return conclave_lock(of.session, of.name.c_str(), &want, &of.fence);
     }
 
@@ -176,6 +189,22 @@ private:
         of->ends_ms = 0;
         if (of->wanted.on_lost)
             of->wanted.on_lost();
+    }
+
+    /* The session belongs to one thread at a time, so the keeper rests meanwhile. */
+    template <typename Call> bool exchange(Call call) {
+        check();
+        conclave_interrupt(state_->session);
+        state_->keeper.join();
+        const int code = call();
+        const std::string why = conclave_explain(state_->session);
+        look(*state_);
+        state_->keeper = std::thread(keep, state_.get());
+        if (code == CONCLAVE_LOST || (code == CONCLAVE_INTERRUPTED && !held()))
+            throw lost(why.c_str());
+        if (code != 0 && code != CONCLAVE_TIMEOUT)
+            throw error(code, why.c_str());
+        return code == 0;
     }
 
     int end() {

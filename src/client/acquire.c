@@ -21,7 +21,7 @@ int cv_client_check_name(struct conclave *session, const char *name)
                                  CONCLAVE_NAME_BYTES);
 }
 
-static int read_number(struct conclave *session, struct cv_text answer, int64_t *number)
+int cv_client_read_number(struct conclave *session, struct cv_text answer, int64_t *number)
 {
     struct cv_resp_item item;
     if (!cv_resp_next(&answer, &item) || (item.kind != CV_RESP_INTEGER && item.kind != CV_RESP_NIL))
@@ -37,8 +37,46 @@ static int64_t soon(const struct conclave *session)
 
 /* ---- waiting ---- */
 
-/* Asks one server. The time that is left to wait goes into the command, as its last words. */
-static int ask_once(struct conclave *session, const struct cv_client_words *words, int64_t until_ms, int64_t *fence,
+static size_t count_of(const struct cv_client_words *words)
+{
+    return words->names ? words->names : 1;
+}
+
+static const char *name_of(const struct cv_client_words *words, size_t which)
+{
+    return words->names ? words->word[words->count - words->names + which] : words->word[1];
+}
+
+/* Reads a fence, or as many as the command has names. CONCLAVE_TIMEOUT: nil. */
+static int read_fences(struct conclave *session, const struct cv_client_words *words, struct cv_text answer,
+                       uint64_t *fences)
+{
+    struct cv_resp_item item;
+    const size_t count = count_of(words);
+    bool good = cv_resp_next(&answer, &item);
+    if (good && item.kind == CV_RESP_NIL)
+        return CONCLAVE_TIMEOUT;
+    if (good && words->names)
+        good = item.kind == CV_RESP_ARRAY && item.number == (int64_t)count && cv_resp_next(&answer, &item);
+    for (size_t i = 0; good && i < count; i++) {
+        good = item.kind == CV_RESP_INTEGER && item.number > 0;
+        fences[i] = (uint64_t)item.number;
+        good = good && (i + 1 == count || cv_resp_next(&answer, &item));
+    }
+    return good ? 0 : cv_client_fail(session, CONCLAVE_PROTOCOL, "the server gave a fence that is not positive");
+}
+
+static void add_wait(struct cv_client_words *words, const char *wait)
+{
+    const size_t at = words->count - words->names;
+    memmove(&words->word[at + 2], &words->word[at], words->names * sizeof *words->word);
+    words->word[at] = "WAIT";
+    words->word[at + 1] = wait;
+    words->count += 2;
+}
+
+/* Asks one server. The time that is left to wait goes into the command, as its last option. */
+static int ask_once(struct conclave *session, const struct cv_client_words *words, int64_t until_ms, uint64_t *fences,
                     int64_t *asked_ms)
 {
     struct cv_client_words all = *words;
@@ -48,32 +86,29 @@ static int ask_once(struct conclave *session, const struct cv_client_words *word
     const int64_t left_ms = until_ms > *asked_ms ? until_ms - *asked_ms : 0;
     if (until_ms != CV_CLIENT_NEVER) {
         snprintf(wait, sizeof wait, "%" PRId64, left_ms);
-        all.word[all.count++] = "WAIT";
-        all.word[all.count++] = wait;
+        add_wait(&all, wait);
     }
     const int64_t patient_ms =
         until_ms == CV_CLIENT_NEVER ? CV_CLIENT_NEVER : *asked_ms + left_ms + session->timeout_ms;
     const int error = cv_client_ask(session, &all, patient_ms, &answer);
-    if (error == CONCLAVE_INTERRUPTED && answer.length && read_number(session, answer, fence) != 0)
-        *fence = 0;
+    fences[0] = 0;
+    if (error == CONCLAVE_INTERRUPTED && answer.length && read_fences(session, words, answer, fences) != 0)
+        fences[0] = 0;
     if (error)
         return error;
-    const int told = read_number(session, answer, fence);
+    const int told = read_fences(session, words, answer, fences);
     return told == CONCLAVE_TIMEOUT ? cv_client_fail(session, told, "waited too long") : told;
 }
 
 /* Asks other servers, too, if the first is lost meanwhile. */
-static int acquire(struct conclave *session, const struct cv_client_words *words, int64_t until_ms, uint64_t *fence,
+static int acquire(struct conclave *session, const struct cv_client_words *words, int64_t until_ms, uint64_t *fences,
                    int64_t *asked_ms)
 {
-    int64_t granted = 0, lost_ms = -1;
+    int64_t lost_ms = -1;
     for (;;) {
         const bool connected = session->fd >= 0;
-        const int error = ask_once(session, words, until_ms, &granted, asked_ms);
+        const int error = ask_once(session, words, until_ms, fences, asked_ms);
         const int64_t now_ms = cv_boot_ms();
-        if (!error && granted <= 0)
-            return cv_client_fail(session, CONCLAVE_PROTOCOL, "the server gave a fence that is not positive");
-        *fence = (uint64_t)granted;
         if (error != CONCLAVE_NO_SERVER && !(lost_ms >= 0 && error == CONCLAVE_NO_QUORUM))
             return error;
         if (lost_ms < 0 && !connected)
@@ -103,11 +138,22 @@ static const char *ending(enum cv_client_kind kind)
     return kind == CV_CLIENT_LED ? "RESIGN" : "UNLOCK";
 }
 
+static void end_all(struct conclave *session, enum cv_client_kind kind, const struct cv_client_words *words,
+                    const uint64_t *fences)
+{
+    for (size_t i = 0; i < count_of(words); i++) {
+        struct cv_client_interest *held = cv_client_find(session, name_of(words, i), fences[i]);
+        if (held)
+            cv_client_forget(session, held);
+        cv_client_end(session, ending(kind), name_of(words, i), fences[i], true);
+    }
+}
+
 /* It was granted. If that took long, the server is asked how much time is left. */
-static int begin(struct conclave *session, enum cv_client_kind kind, const struct cv_client_words *words,
+static int begin(struct conclave *session, enum cv_client_kind kind, const struct cv_client_words *words, size_t which,
                  uint64_t fence, uint64_t ttl_ms, const struct conclave_want *want, int64_t asked_ms)
 {
-    const char *name = words->word[1];
+    const char *name = name_of(words, which);
     struct cv_client_interest *held = cv_client_remember(session, kind, name, words->value);
     int error = 0;
     if (!held) {
@@ -134,24 +180,37 @@ static int begin(struct conclave *session, enum cv_client_kind kind, const struc
 }
 
 int cv_client_acquire(struct conclave *session, enum cv_client_kind kind, const struct cv_client_words *words,
-                      uint64_t wait_ms, uint64_t ttl_ms, const struct conclave_want *want, uint64_t *fence)
+                      uint64_t wait_ms, uint64_t ttl_ms, const struct conclave_want *want, uint64_t *fences)
 {
-    const char *name = words->word[1];
     int64_t asked_ms;
     const int64_t until_ms = wait_ms < (uint64_t)INT32_MAX * 1000 ? cv_boot_ms() + (int64_t)wait_ms : CV_CLIENT_NEVER;
     for (;;) {
-        int error = acquire(session, words, until_ms, fence, &asked_ms);
-        if (error == CONCLAVE_INTERRUPTED && *fence && ttl_ms) {
+        int error = acquire(session, words, until_ms, fences, &asked_ms);
+        if (error == CONCLAVE_INTERRUPTED && fences[0] && ttl_ms) {
             /* It was granted at that moment, and would outlive the session. */
-            cv_client_end(session, ending(kind), name, *fence, true);
+            end_all(session, kind, words, fences);
             return cv_client_fail(session, error, "interrupted");
         }
-        if (!error)
-            error = begin(session, kind, words, *fence, ttl_ms, want, asked_ms);
+        const bool granted = !error;
+        for (size_t i = 0; i < count_of(words) && !error; i++)
+            error = begin(session, kind, words, i, fences[i], ttl_ms, want, asked_ms);
+        if (error && granted && words->names)
+            end_all(session, kind, words, fences); /* all of them or none */
         /* A process that stood still when it was granted may find it lost already: it goes on waiting. */
         if (error != CONCLAVE_LOST || cv_boot_ms() >= until_ms)
             return error;
     }
+}
+
+/* No server is asked. A lock that may be lost is not taken again. */
+static bool take_again(const struct conclave *session, const char *name, uint64_t *fence)
+{
+    struct cv_client_interest *held = cv_client_find(session, name, 0);
+    if (!held || held->kind != CV_CLIENT_HELD || held->shared || held->permits || cv_boot_ms() >= held->ends_ms)
+        return false;
+    held->again++;
+    *fence = held->fence;
+    return true;
 }
 
 int conclave_lock(struct conclave *session, const char *name, const struct conclave_want *want, uint64_t *fence)
@@ -162,6 +221,10 @@ int conclave_lock(struct conclave *session, const char *name, const struct concl
     const int error = cv_client_check_name(session, name);
     if (error)
         return error;
+    if (want->reentrant && (want->shared || want->permits))
+        return cv_client_fail(session, CONCLAVE_INVALID, "only a lock that is held alone is taken again");
+    if (want->reentrant && take_again(session, name, fence))
+        return 0;
     const uint64_t ttl_ms = want->ends_with_session ? 0 : want->ttl_ms ? want->ttl_ms : CONCLAVE_TTL_MS;
     struct cv_client_words words = {.count = 2, .word = {"LOCK", name}};
     if (ttl_ms)
@@ -199,7 +262,7 @@ int cv_client_end(struct conclave *session, const char *command, const char *nam
     for (bool again = false;; again = true) {
         int error = cv_client_ask(session, &words, soon(session), &answer);
         if (!error)
-            error = read_number(session, answer, &released);
+            error = cv_client_read_number(session, answer, &released);
         const bool elsewhere = error == CONCLAVE_NO_SERVER || error == CONCLAVE_NO_QUORUM;
         if (secret && elsewhere && cv_boot_ms() < until_ms) {
             cv_client_disconnect(session);
@@ -218,6 +281,10 @@ int conclave_unlock(struct conclave *session, const char *name, uint64_t fence)
         return error;
     struct cv_client_interest *held = cv_client_find(session, name, fence);
     const bool secret = !held || held->ttl_ms;
+    if (held && held->again && cv_boot_ms() < held->ends_ms) {
+        held->again--;
+        return 0;
+    }
     if (held)
         cv_client_forget(session, held);
     return cv_client_end(session, "UNLOCK", name, fence, secret);
@@ -240,7 +307,7 @@ int conclave_renew(struct conclave *session, const char *name, uint64_t fence, i
         cv_client_show_secret(session, held, ttl, permits, &words);
     error = cv_client_ask(session, &words, soon(session), &answer);
     if (!error)
-        error = read_number(session, answer, &left);
+        error = cv_client_read_number(session, answer, &left);
     held = cv_client_find(session, name, fence);
     if (error == CONCLAVE_TIMEOUT) {
         if (held)

@@ -6,14 +6,16 @@
 #include "client/interest.h"
 
 int cv_client_check_name(struct conclave *session, const char *name);
+/* Reads an answer that is a number; CONCLAVE_TIMEOUT: it is nil. */
+int cv_client_read_number(struct conclave *session, struct cv_text answer, int64_t *number);
 /* Adds the words for a time to live; `ttl` is room for one of them. */
 void cv_client_want_ttl(const struct conclave *session, uint64_t ttl_ms, char ttl[24], struct cv_client_words *words);
 /*
  * Asks for a lock or a leadership, by a command and its name, until the session has it or `wait_ms` are over. `want`
- * says how a lock is shared; NULL: it is not.
+ * says how a lock is shared; NULL: it is not. A command with several names gets as many fences.
  */
 int cv_client_acquire(struct conclave *session, enum cv_client_kind kind, const struct cv_client_words *words,
-                      uint64_t wait_ms, uint64_t ttl_ms, const struct conclave_want *want, uint64_t *fence);
+                      uint64_t wait_ms, uint64_t ttl_ms, const struct conclave_want *want, uint64_t *fences);
 /* Ends what has that fence, by UNLOCK or RESIGN, with another server if the first is lost meanwhile. */
 int cv_client_end(struct conclave *session, const char *command, const char *name, uint64_t fence, bool secret);
 

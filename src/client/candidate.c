@@ -70,19 +70,28 @@ int conclave_who_leads(struct conclave *session, const char *name, struct concla
     return error ? error : cv_client_read_leader(session, answer, leader);
 }
 
-int conclave_observe(struct conclave *session, const char *name, struct conclave_leader *leader)
+static int look_on(struct conclave *session, enum cv_client_kind kind, const char *name, struct conclave_leader *leader)
 {
     struct cv_text answer;
-    int error = ask_about(session, "OBSERVE", name, &answer);
+    int error = ask_about(session, kind == CV_CLIENT_WATCHED ? "WATCH" : "OBSERVE", name, &answer);
     if (!error)
         error = cv_client_read_leader(session, answer, leader);
     if (error)
         return error;
-    struct cv_client_interest *observed =
-        cv_client_remember(session, CV_CLIENT_OBSERVED, name, (struct cv_text){NULL, 0});
+    struct cv_client_interest *observed = cv_client_remember(session, kind, name, (struct cv_text){NULL, 0});
     if (!observed)
         return CONCLAVE_NO_MEMORY;
     observed->leader = *leader;
     observed->renew_ms = cv_boot_ms() + session->timeout_ms;
     return 0;
+}
+
+int conclave_observe(struct conclave *session, const char *name, struct conclave_leader *leader)
+{
+    return look_on(session, CV_CLIENT_OBSERVED, name, leader);
+}
+
+int conclave_watch(struct conclave *session, const char *name, struct conclave_leader *holder)
+{
+    return look_on(session, CV_CLIENT_WATCHED, name, holder);
 }

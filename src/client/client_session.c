@@ -342,7 +342,7 @@ static int understand_error(struct conclave *session, struct cv_text text)
         int error;
     } errors[] = {
         {"NOQUORUM", CONCLAVE_NO_QUORUM}, {"LOADING", CONCLAVE_NO_QUORUM}, {"NOAUTH", CONCLAVE_DENIED},
-        {"WRONGPASS", CONCLAVE_DENIED},   {"NOPERM", CONCLAVE_DENIED},
+        {"WRONGPASS", CONCLAVE_DENIED},   {"NOPERM", CONCLAVE_DENIED},     {"LOST", CONCLAVE_LOST},
     };
     struct cv_text word = text, rest;
     cv_text_split(text, ' ', &word, &rest);

@@ -71,10 +71,13 @@ int cv_client_connect_within(struct conclave *session, int timeout_ms);
 /* Ends the connection. What ends with it is lost; the rest will be asked for again. */
 void cv_client_disconnect(struct conclave *session);
 
+#define CV_CLIENT_WORDS 40 /* of a command: more than any server reads */
+
 /* A command. */
 struct cv_client_words {
     size_t count;
-    const char *word[12];
+    const char *word[CV_CLIENT_WORDS];
+    size_t names;         /* so many names at its end come after all options; 0: the name comes before them */
     struct cv_text value; /* of any bytes, after all others and the word VALUE; starts at NULL: there is none */
 };
 

@@ -37,7 +37,7 @@ struct cv_client_interest *cv_client_remember(struct conclave *session, enum cv_
 struct cv_client_interest *cv_client_find(const struct conclave *session, const char *name, uint64_t fence)
 {
     for (struct cv_client_interest *each = session->interests; each; each = each->next)
-        if (each->kind != CV_CLIENT_OBSERVED && strcmp(each->name, name) == 0 && (each->fence == fence || !fence))
+        if (each->kind < CV_CLIENT_OBSERVED && strcmp(each->name, name) == 0 && (each->fence == fence || !fence))
             return each;
     return NULL;
 }
@@ -111,8 +111,9 @@ static void see_leader(struct conclave *session, struct cv_client_interest *inte
     if (leader->fence == interest->leader.fence && strcmp(leader->leader, interest->leader.leader) == 0)
         return;
     interest->leader = *leader;
-    tell(session, CONCLAVE_EVENT_LEADER, interest->name, leader->fence, leader->leader,
-         leader->has_value ? (struct cv_text){leader->value, leader->value_length} : nothing);
+    const bool watched = interest->kind == CV_CLIENT_WATCHED;
+    tell(session, watched ? CONCLAVE_EVENT_HOLDER : CONCLAVE_EVENT_LEADER, interest->name, leader->fence,
+         leader->leader, leader->has_value ? (struct cv_text){leader->value, leader->value_length} : nothing);
 }
 
 void cv_client_disconnected(struct conclave *session)
@@ -120,7 +121,9 @@ void cv_client_disconnected(struct conclave *session)
     struct cv_client_interest *next;
     for (struct cv_client_interest *each = session->interests; each; each = next) {
         next = each->next;
-        if (each->kind == CV_CLIENT_OBSERVED || each->ttl_ms)
+        if (each->kind >= CV_CLIENT_JOINED)
+            each->fence = 0;
+        if (each->kind >= CV_CLIENT_OBSERVED || each->ttl_ms)
             each->renew_ms = 0;
         else
             lose(session, each, nothing);
@@ -157,8 +160,8 @@ static void on_hold(struct conclave *session, const char *name, struct cv_text r
         tell(session, CONCLAVE_EVENT_ASKED_BACK, name, held->fence, "", next_text(&rest));
 }
 
-/* `leader name leader|nil fence [value]` */
-static void on_leader(struct conclave *session, const char *name, struct cv_text rest)
+/* `leader name leader|nil fence [value]`, and `lock` with the holder of a lock */
+static void on_leader(struct conclave *session, enum cv_client_kind kind, const char *name, struct cv_text rest)
 {
     struct cv_resp_item leader, fence;
     if (!cv_resp_next(&rest, &leader) || !cv_resp_next(&rest, &fence))
@@ -167,8 +170,27 @@ static void on_leader(struct conclave *session, const char *name, struct cv_text
     copy_text(now.leader, sizeof now.leader, leader.text);
     take_value(&now, next_text(&rest));
     for (struct cv_client_interest *each = session->interests; each; each = each->next)
-        if (each->kind == CV_CLIENT_OBSERVED && strcmp(each->name, name) == 0)
+        if (each->kind == kind && strcmp(each->name, name) == 0)
             see_leader(session, each, &now);
+}
+
+/* `members name members` */
+static void on_members(struct conclave *session, const char *name)
+{
+    for (const struct cv_client_interest *each = session->interests; each; each = each->next)
+        if (each->kind == CV_CLIENT_GROUP && strcmp(each->name, name) == 0)
+            tell(session, CONCLAVE_EVENT_MEMBERS, name, 0, "", nothing);
+}
+
+/* The server knows again that it is a member, or that it looks on. What happened meanwhile it was not told. */
+static void rejoin(struct conclave *session, struct cv_client_interest *about, const struct cv_resp_item *item)
+{
+    const bool joined = about->kind == CV_CLIENT_JOINED && item->kind == CV_RESP_INTEGER;
+    if (about->fence || (!joined && item->kind != CV_RESP_ARRAY))
+        return; /* the answer to PING */
+    about->fence = joined ? (uint64_t)item->number : 1;
+    tell(session, joined ? CONCLAVE_EVENT_JOINED : CONCLAVE_EVENT_MEMBERS, about->name, joined ? about->fence : 0, "",
+         nothing);
 }
 
 /* `position name position` */
@@ -190,7 +212,11 @@ void cv_client_pushed(struct conclave *session, struct cv_text push)
     if (cv_resp_is(kind.text, "lost") || cv_resp_is(kind.text, "askback"))
         on_hold(session, text, push, cv_resp_is(kind.text, "lost"));
     else if (cv_resp_is(kind.text, "leader"))
-        on_leader(session, text, push);
+        on_leader(session, CV_CLIENT_OBSERVED, text, push);
+    else if (cv_resp_is(kind.text, "lock"))
+        on_leader(session, CV_CLIENT_WATCHED, text, push);
+    else if (cv_resp_is(kind.text, "members"))
+        on_members(session, text);
     else if (cv_resp_is(kind.text, "position"))
         on_position(session, text, push);
 }
@@ -225,7 +251,9 @@ void cv_client_answered(struct conclave *session, const struct cv_client_questio
         session->forsaken = about->ttl_ms && cv_client_servers(session->servers) > 1;
         return;
     }
-    if (about->kind == CV_CLIENT_OBSERVED) {
+    if (about->kind >= CV_CLIENT_JOINED) {
+        rejoin(session, about, &item);
+    } else if (about->kind >= CV_CLIENT_OBSERVED) {
         if (cv_client_read_leader(session, answer, &leader) == 0)
             see_leader(session, about, &leader);
     } else if (item.kind == CV_RESP_INTEGER) {
@@ -261,6 +289,20 @@ void cv_client_show_secret(const struct conclave *session, const struct cv_clien
     words->value = interest->value;
 }
 
+/* Says what a server has to know that the session had to move to. A server that hangs does not answer. */
+static struct cv_client_words look_at(const struct cv_client_interest *interest)
+{
+    if (interest->kind >= CV_CLIENT_JOINED && interest->fence)
+        return (struct cv_client_words){.count = 1, .word = {"PING"}};
+    if (interest->kind == CV_CLIENT_JOINED)
+        return (struct cv_client_words){
+            .count = 3, .word = {"MEMBERS", interest->name, "JOIN"}, .value = interest->value};
+    if (interest->kind == CV_CLIENT_GROUP)
+        return (struct cv_client_words){.count = 3, .word = {"MEMBERS", interest->name, "WATCH"}};
+    const char *command = interest->kind == CV_CLIENT_WATCHED ? "WATCH" : interest->renew_ms ? "LEADER" : "OBSERVE";
+    return (struct cv_client_words){.count = 2, .word = {command, interest->name}};
+}
+
 static int ask_again(struct conclave *session, struct cv_client_interest *interest, int64_t now_ms)
 {
     char fence[24], ttl[24], permits[24];
@@ -269,9 +311,8 @@ static int ask_again(struct conclave *session, struct cv_client_interest *intere
     struct cv_client_words renew = {.count = 3, .word = {"RENEW", interest->name, fence}};
     if (interest->ttl_ms)
         cv_client_show_secret(session, interest, ttl, permits, &renew);
-    const struct cv_client_words look = {.count = 2,
-                                         .word = {interest->renew_ms ? "LEADER" : "OBSERVE", interest->name}};
-    const bool observed = interest->kind == CV_CLIENT_OBSERVED, endless = interest->ends_ms == CV_CLIENT_NEVER;
+    const struct cv_client_words look = look_at(interest);
+    const bool observed = interest->kind >= CV_CLIENT_OBSERVED, endless = interest->ends_ms == CV_CLIENT_NEVER;
     /* If no answer comes, the server is asked again before it is too late. */
     interest->renew_ms = observed  ? now_ms + LOOK_AGAIN_MS
                          : endless ? CV_CLIENT_NEVER
@@ -297,7 +338,7 @@ static bool server_hangs(const struct conclave *session, int64_t now_ms)
 {
     const struct cv_client_question *oldest = session->first_question;
     for (const struct cv_client_interest *each = session->interests; each; each = each->next)
-        if (each->kind != CV_CLIENT_OBSERVED && !each->ttl_ms)
+        if (each->kind < CV_CLIENT_OBSERVED && !each->ttl_ms)
             return false;
     return session->forsaken || (oldest && now_ms - oldest->asked_ms >= patience_ms(session));
 }

@@ -5,7 +5,18 @@
 
 #include "client/client_session.h"
 
-enum cv_client_kind { CV_CLIENT_HELD, CV_CLIENT_LED, CV_CLIENT_OBSERVED };
+/*
+ * From OBSERVED on the session holds nothing: it looks on at an election or at a lock, is a member of a name, or looks
+ * on at the members. The `fence` of the last two is 0 while the server does not know it.
+ */
+enum cv_client_kind {
+    CV_CLIENT_HELD,
+    CV_CLIENT_LED,
+    CV_CLIENT_OBSERVED,
+    CV_CLIENT_WATCHED,
+    CV_CLIENT_JOINED,
+    CV_CLIENT_GROUP
+};
 
 struct cv_client_interest {
     struct cv_client_interest *next;
@@ -13,11 +24,12 @@ struct cv_client_interest {
     uint64_t fence;
     uint64_t ttl_ms; /* 0: ends with the session */
     bool shared;
+    uint64_t again;                /* how often it was taken again, and not given back */
     uint32_t permits;              /* of a semaphore; 0: it is none */
     int64_t ends_ms;               /* surely held until then */
     int64_t renew_ms;              /* the server is to be asked then */
-    struct conclave_leader leader; /* of an observed election: the one told last */
-    struct cv_text value;          /* of a leadership: what it publishes, after the name; starts at NULL: nothing */
+    struct conclave_leader leader; /* of an observed election or a watched lock: the one told last */
+    struct cv_text value; /* of a leadership or a member: what it publishes, after the name; starts at NULL: nothing */
     char name[];
 };
 

@@ -56,6 +56,26 @@ static void held_for_its_scope(const char *server)
     leader.release();
 }
 
+static void alone_and_back(const char *server)
+{
+    libconclave::options shared = with(server, milliseconds(1000));
+    shared.shared = true;
+    libconclave::hold one("c", shared), two("c", shared);
+    const std::uint64_t first = one.fence();
+    EXPECT(!one.upgrade(milliseconds(0)) && !one.upgrade(milliseconds(200)) && one.fence() == first && one.held());
+    two.release();
+    EXPECT(one.upgrade() && one.fence() > first);
+    const std::uint64_t alone = one.fence();
+    EXPECT(try_it(server, "c") == CONCLAVE_TIMEOUT);
+    std::this_thread::sleep_for(milliseconds(2500));
+    one.check();
+    one.downgrade();
+    EXPECT(one.fence() > alone);
+    libconclave::hold three("c", shared);
+    EXPECT(three.held() && one.held());
+    one.release();
+}
+
 static void told_that_it_is_lost(const char *server, pid_t node)
 {
     std::atomic<bool> told{false};
@@ -82,6 +102,7 @@ int main(int argc, char **argv)
     if (argc != 3)
         return 2;
     held_for_its_scope(argv[1]);
+    alone_and_back(argv[1]);
     told_that_it_is_lost(argv[1], static_cast<pid_t>(std::atoi(argv[2])));
     return 0;
 }
