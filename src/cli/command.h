@@ -43,18 +43,21 @@ COMMAND(leader);
 COMMAND(leave);
 COMMAND(list);
 COMMAND(lock);
+COMMAND(lock_all);
 COMMAND(new);
 COMMAND(node);
 COMMAND(recover);
 COMMAND(replace);
 COMMAND(run);
 COMMAND(scenario);
+COMMAND(sequence);
 COMMAND(set);
 COMMAND(sim);
 COMMAND(status);
 COMMAND(step_down);
 COMMAND(tour);
 COMMAND(tunnel);
+COMMAND(watch);
 #undef COMMAND
 
 /* Prints one line on stderr and returns EXIT_UNKNOWN. */

@@ -78,7 +78,7 @@ int conclave_sequence(struct conclave *session, const char *name, uint32_t count
 int conclave_ask_back(struct conclave *session, const char *name, uint64_t *asked)
 {
     const struct cv_client_words words = {.count = 2, .word = {"ASKBACK", name}};
-    uint64_t number;
+    uint64_t number = 0;
     const int error = ask_number(session, &words, &number);
     if (!error && asked)
         *asked = number;

@@ -44,7 +44,7 @@ static volatile sig_atomic_t typed; /* the signal that Ctrl-C or Ctrl-\ sent las
 struct run {
     const struct hold *hold;
     struct conclave *session;
-    uint64_t fence;
+    uint64_t fences[CONCLAVE_NAMES]; /* of its names, in their order */
     struct guard guard;
     struct hold_terminal terminal;
     pid_t command;
@@ -62,6 +62,25 @@ struct run {
 static const char *what(const struct hold *hold)
 {
     return hold->campaign ? "election" : hold->every_ms ? "once" : hold->joins ? "members" : "lock";
+}
+
+static size_t count_of(const struct hold *hold)
+{
+    return hold->name_count ? hold->name_count : 1;
+}
+
+static const char *name_of(const struct hold *hold, size_t which)
+{
+    return hold->name_count ? hold->names[which] : hold->name;
+}
+
+/* As messages name it: of several the first. */
+static struct cv_brief brief(const struct hold *hold)
+{
+    struct cv_brief text = cv_brief(name_of(hold, 0));
+    if (count_of(hold) > 1 && strlen(text.text) + sizeof " and others" <= sizeof text.text)
+        strcat(text.text, " and others"); /* NOLINT(clang-analyzer-security.insecureAPI.strcpy): there is room */
+    return text;
 }
 
 int hold_explain(const struct conclave *session, const char *whose, int error)
@@ -142,7 +161,7 @@ static void expect_a_wait(struct conclave *session, const struct hold *hold)
     const struct sigaction action = {.sa_handler = ask_for_patience};
     if (!isatty(STDERR_FILENO))
         return;
-    snprintf(patience, sizeof patience, "conclave: waiting for %s %s\n", what(hold), cv_brief(hold->name).text);
+    snprintf(patience, sizeof patience, "conclave: waiting for %s %s\n", what(hold), brief(hold).text);
     conclave_on_position(session, see_position, (void *)(uintptr_t)hold);
     sigaction(SIGALRM, &action, NULL);
     alarm(TELL_AFTER_S);
@@ -176,13 +195,46 @@ int hold_open(struct conclave **session, const struct hold *hold)
     return error ? hold_explain(*session, "server", error) : 0;
 }
 
+/* The first error counts, and the others are given back all the same. */
 static int give_up(const struct run *run)
 {
     const struct hold *hold = run->hold;
     if (recipe_holds(hold))
-        return recipe_give_up(run->session, hold, run->fence, run->code == 0);
-    return hold->campaign ? conclave_resign(run->session, hold->name)
-                          : conclave_unlock(run->session, hold->name, run->fence);
+        return recipe_give_up(run->session, hold, run->fences[0], run->code == 0);
+    int error = hold->campaign ? conclave_resign(run->session, hold->name) : 0;
+    for (size_t i = 0; i < count_of(hold) && !hold->campaign; i++) {
+        const int its = conclave_unlock(run->session, name_of(hold, i), run->fences[i]);
+        error = error ? error : its;
+    }
+    return error;
+}
+
+static int renew(const struct run *run)
+{
+    int error = 0;
+    for (size_t i = 0; i < count_of(run->hold) && !error; i++)
+        error = conclave_renew(run->session, name_of(run->hold, i), run->fences[i], NULL);
+    return error;
+}
+
+/* All of them are sure to last that long; -1: they do not run out. */
+static int64_t left_ms(const struct run *run)
+{
+    int64_t least_ms = -1;
+    for (size_t i = 0; i < count_of(run->hold); i++) {
+        const int64_t its_ms = conclave_left_ms(run->session, name_of(run->hold, i));
+        if (its_ms >= 0 && (least_ms < 0 || its_ms < least_ms))
+            least_ms = its_ms;
+    }
+    return least_ms;
+}
+
+static bool is_about(const struct run *run, const struct conclave_event *event)
+{
+    for (size_t i = 0; i < count_of(run->hold); i++)
+        if (event->fence == run->fences[i] && strcmp(event->name, name_of(run->hold, i)) == 0)
+            return true;
+    return false;
 }
 
 static int acquire(struct run *run)
@@ -196,24 +248,26 @@ static int acquire(struct run *run)
                                                  .value = hold->value,
                                                  .value_length = hold->value ? strlen(hold->value) : 0};
     if (recipe_holds(hold))
-        return recipe_acquire(run->session, hold, &run->fence);
+        return recipe_acquire(run->session, hold, run->fences);
     expect_a_wait(run->session, hold);
-    int error = hold->campaign ? conclave_campaign(run->session, hold->name, &candidate, &run->fence)
-                               : conclave_lock(run->session, hold->name, &hold->want, &run->fence);
+    int error = hold->campaign ? conclave_campaign(run->session, hold->name, &candidate, run->fences)
+                : hold->name_count
+                    ? conclave_lock_all(run->session, hold->names, hold->name_count, &hold->want, run->fences)
+                    : conclave_lock(run->session, hold->name, &hold->want, run->fences);
     if (!error && hold->want.ends_with_session)
-        error = conclave_renew(run->session, hold->name, run->fence, NULL); /* how long does it last? */
+        error = renew(run); /* how long does it last? */
     expect_no_wait(run->session);
     if (error && interrupted_by) {
         /* Closing the session gives up the wait, but not a lock with a TTL that was just granted. */
-        if (run->fence && !hold->want.ends_with_session)
+        if (run->fences[0] && !hold->want.ends_with_session)
             give_up(run);
         return HOLD_SIGNAL + interrupted_by;
     }
     if (error == CONCLAVE_TIMEOUT) {
-        command_refuse("%s %s: waited too long", what(hold), cv_brief(hold->name).text);
+        command_refuse("%s %s: waited too long", what(hold), brief(hold).text);
         return HOLD_TIMEOUT;
     }
-    return error ? hold_explain(run->session, cv_brief(hold->name).text, error) : 0;
+    return error ? hold_explain(run->session, brief(hold).text, error) : 0;
 }
 
 /* ---- limits ---- */
@@ -224,14 +278,14 @@ static int acquire(struct run *run)
  */
 static void tell_limit(struct run *run)
 {
-    const int64_t left_ms = conclave_left_ms(run->session, run->hold->name);
+    const int64_t sure_ms = left_ms(run);
     const int64_t now_ms = cv_boot_ms();
-    const int64_t ends_ms = left_ms < 0 ? GUARD_NEVER : now_ms + left_ms;
+    const int64_t ends_ms = sure_ms < 0 ? GUARD_NEVER : now_ms + sure_ms;
     if (run->lost || ends_ms - 1 <= run->ends_ms)
         return; /* nothing new */
     run->ends_ms = ends_ms;
-    run->kill_ms = left_ms < 0 ? GUARD_NEVER : ends_ms - left_ms / 5;
-    guard_limit(&run->guard, left_ms < 0 ? GUARD_NEVER : ends_ms - left_ms / 3, run->kill_ms);
+    run->kill_ms = sure_ms < 0 ? GUARD_NEVER : ends_ms - sure_ms / 5;
+    guard_limit(&run->guard, sure_ms < 0 ? GUARD_NEVER : ends_ms - sure_ms / 3, run->kill_ms);
 }
 
 /*
@@ -263,7 +317,7 @@ static void hear_request(const struct run *run, const struct conclave_event *eve
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "conclave: %s asks for %s %s back\n",
                 event->has_value ? cv_brief_text(client).text : "somebody", what(run->hold),
-                cv_brief(run->hold->name).text);
+                cv_brief(event->name).text);
 }
 
 static void attend_session(struct run *run)
@@ -271,9 +325,9 @@ static void attend_session(struct run *run)
     struct conclave_event event;
     for (;;) {
         const int result = run->lost ? 0 : conclave_next_event(run->session, &event, 0);
-        if (result == 1 && event.kind == CONCLAVE_EVENT_LOST && event.fence == run->fence)
+        if (result == 1 && event.kind == CONCLAVE_EVENT_LOST && is_about(run, &event))
             lose_by_force(run, &event);
-        else if (result == 1 && event.kind == CONCLAVE_EVENT_ASKED_BACK && event.fence == run->fence)
+        else if (result == 1 && event.kind == CONCLAVE_EVENT_ASKED_BACK && is_about(run, &event))
             hear_request(run, &event);
         else if (result < 0 && result != CONCLAVE_INTERRUPTED)
             lose(run);
@@ -285,15 +339,25 @@ static void attend_session(struct run *run)
 
 /* ---- running the command ---- */
 
-static void describe_to_command(struct run *run)
+/* Of several locks the names are lines, and the fences stand in their order. */
+static void describe_to_command(const struct run *run)
 {
-    char digits[24];
+    char digits[24], numbered[32], names[CONCLAVE_NAMES * (CONCLAVE_NAME_BYTES + 1)], fences[CONCLAVE_NAMES * 24];
     const int64_t now_ms = cv_unix_ms();
-    const int64_t left_ms = conclave_left_ms(run->session, run->hold->name);
-    setenv("CONCLAVE_LOCK", run->hold->name, 1);
-    snprintf(digits, sizeof digits, "%" PRIu64, run->fence);
-    setenv("CONCLAVE_FENCE", digits, 1);
-    snprintf(digits, sizeof digits, "%" PRId64, left_ms < 0 ? INT64_MAX : now_ms + left_ms);
+    const int64_t sure_ms = left_ms(run);
+    size_t names_end = 0, fences_end = 0;
+    for (size_t i = 0; i < count_of(run->hold); i++) {
+        const char *name = name_of(run->hold, i);
+        names_end += (size_t)snprintf(names + names_end, sizeof names - names_end, "%s%s", i ? "\n" : "", name);
+        snprintf(digits, sizeof digits, "%" PRIu64, run->fences[i]);
+        fences_end += (size_t)snprintf(fences + fences_end, sizeof fences - fences_end, "%s%s", i ? " " : "", digits);
+        snprintf(numbered, sizeof numbered, "CONCLAVE_FENCE_%zu", i + 1);
+        if (run->hold->name_count)
+            setenv(numbered, digits, 1);
+    }
+    setenv("CONCLAVE_LOCK", names, 1);
+    setenv("CONCLAVE_FENCE", fences, 1);
+    snprintf(digits, sizeof digits, "%" PRId64, sure_ms < 0 ? INT64_MAX : now_ms + sure_ms);
     setenv("CONCLAVE_DEADLINE", digits, 1);
 }
 
@@ -322,9 +386,9 @@ static sigset_t collect_signals(struct run *run)
 static void resume(struct run *run)
 {
     const bool ends_with_session = run->hold->want.ends_with_session;
-    const int64_t left_ms = conclave_left_ms(run->session, run->hold->name);
-    const int error = left_ms >= 0 && !run->lost ? conclave_renew(run->session, run->hold->name, run->fence, NULL) : 0;
-    if (error == CONCLAVE_LOST || (error && (ends_with_session || left_ms == 0)))
+    const int64_t sure_ms = left_ms(run);
+    const int error = sure_ms >= 0 && !run->lost ? renew(run) : 0;
+    if (error == CONCLAVE_LOST || (error && (ends_with_session || sure_ms == 0)))
         lose(run);
     attend_session(run);
     if (!run->lost)
@@ -348,7 +412,7 @@ static int code_of_ended(struct run *run, const struct guard_report *report)
 {
     if (run->lost || report->overdue) {
         run->lost = true;
-        command_refuse("%s %s: lost, so the command was ended%s%s", what(run->hold), cv_brief(run->hold->name).text,
+        command_refuse("%s %s: lost, so the command was ended%s%s", what(run->hold), brief(run->hold).text,
                        run->forced ? "; an operator forced it: " : "", run->reason);
         return HOLD_LOST;
     }
@@ -443,14 +507,14 @@ static void run_command(struct run *run)
 static void give_back(struct run *run)
 {
     const struct hold *hold = run->hold;
-    if (run->forced) /* the next holder need not wait for the time to live */
-        cv_client_end(run->session, hold->campaign ? "RESIGN" : "UNLOCK", hold->name, run->fence, true);
+    for (size_t i = 0; i < count_of(hold) && run->forced; i++) /* the next holder need not wait for the time to live */
+        cv_client_end(run->session, hold->campaign ? "RESIGN" : "UNLOCK", name_of(hold, i), run->fences[i], true);
     if (run->lost)
         return;
     const int error = give_up(run);
     if (error != CONCLAVE_LOST)
         return;
-    command_refuse("%s %s: had been lost before the command ended", what(hold), cv_brief(hold->name).text);
+    command_refuse("%s %s: had been lost before the command ended", what(hold), brief(hold).text);
     run->code = HOLD_LOST;
 }
 

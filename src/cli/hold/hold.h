@@ -22,7 +22,9 @@ enum hold_exit {
 };
 
 struct hold {
-    const char *name; /* first: see struct options */
+    const char *name;         /* first: see struct options; of several names, none */
+    const char *const *names; /* several locks at once */
+    size_t name_count;        /* how many; 0: one */
     struct conclave_options server;
     bool campaign; /* to lead, not to lock */
     struct conclave_want want;
