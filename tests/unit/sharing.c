@@ -169,6 +169,7 @@ static void stop_waiting(struct node *node, uint32_t place)
 static void let_in(struct world *world, struct node *node, const struct sharing_queue *queue)
 {
     const struct client client = node->waiting[0];
+    assert_false(node->upgrades); /* nobody comes in while one waits to be alone */
     const uint64_t fence = sharing_grant(&node->sharing, queue);
     check_grant(world, node, &client, fence);
     node->shared = client.reader;
@@ -360,9 +361,11 @@ static void exchange(struct world *world, struct node *node)
     } else if (!node->upgrades) {
         node->upgrades = true;
         sharing_upgrade(&node->sharing, &queue);
-    } else if (pick(world, 16) == 0) {
-        node->upgrades = false;
+    } else if (pick(world, 8) == 0) {
         sharing_stay(&node->sharing, &queue);
+        node->upgrades = pick(world, 2); /* and again at once: the answer to the first may be on its way */
+        if (node->upgrades)
+            sharing_upgrade(&node->sharing, &queue);
     }
     serve(world, node);
 }
