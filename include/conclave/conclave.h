@@ -106,8 +106,8 @@ struct conclave_want {
     bool try_once;          /* do not wait at all */
     bool shared;            /* hold it together with others that share */
     bool ends_with_session; /* it has no time to live, and ends with the session or its server */
-    uint32_t permits;       /* hold it together with others, so many at most, who all say this number; 0: alone */
     bool reentrant;         /* a session that holds it alone gets it again at once, and gives it back as often */
+    uint32_t permits;       /* hold it together with others, so many at most, who all say this number; 0: alone */
 };
 
 /* Waits for the lock. `want` may be NULL: exclusive, for as long as it takes. The fence is higher than all before. */

@@ -118,7 +118,10 @@ int conclave_latch_clear(struct conclave *session, const char *name)
 static int meet(struct conclave *session, const struct cv_client_words *words, int64_t wait_ms, uint64_t *meeting)
 {
     int64_t number = 0;
+    const bool connected = session->fd >= 0;
     const int error = ask_and_wait(session, words, wait_ms, false, &number);
+    if (error == CONCLAVE_NO_SERVER && connected)
+        return cv_client_fail(session, CONCLAVE_LOST, "the server is lost, and it may have been counted");
     if (!error && meeting)
         *meeting = (uint64_t)number;
     return error;

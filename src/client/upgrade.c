@@ -52,20 +52,22 @@ static int exchange(struct conclave *session, const struct cv_client_words *word
     return error ? error : changed;
 }
 
-/* Is it a lock of this session? */
-static int check(struct conclave *session, const char *name, uint64_t fence)
+/* Is it a lock of this session, and of the right kind? */
+static int check(struct conclave *session, const char *name, uint64_t fence, bool shared)
 {
     const int error = cv_client_check_name(session, name);
     const struct cv_client_interest *held = error ? NULL : cv_client_find(session, name, fence);
     if (!error && (!fence || !held || held->kind != CV_CLIENT_HELD))
         return cv_client_fail(session, CONCLAVE_LOST, "it is not held by that fence");
+    if (!error && (held->permits || held->shared != shared))
+        return cv_client_fail(session, CONCLAVE_INVALID, shared ? "it is not shared" : "it is not held alone");
     return error;
 }
 
 int conclave_upgrade(struct conclave *session, const char *name, uint64_t *fence, int64_t wait_ms)
 {
     char digits[24], wait[24];
-    const int error = check(session, name, *fence);
+    const int error = check(session, name, *fence, true);
     if (error)
         return error;
     const bool endless = wait_ms < 0 || wait_ms > (int64_t)INT32_MAX * 1000;
@@ -78,7 +80,7 @@ int conclave_upgrade(struct conclave *session, const char *name, uint64_t *fence
 int conclave_downgrade(struct conclave *session, const char *name, uint64_t *fence)
 {
     char digits[24];
-    const int error = check(session, name, *fence);
+    const int error = check(session, name, *fence, false);
     if (error)
         return error;
     snprintf(digits, sizeof digits, "%" PRIu64, *fence);

@@ -203,7 +203,7 @@ static int release(struct worker *worker)
 static bool is_held(const struct worker *worker)
 {
     bool held = worker->times > 0;
-    for (size_t i = 0; i < worker->count; i++)
+    for (size_t i = 0; i < worker->count && !worker->part; i++)
         held = held && conclave_left_ms(worker->session, worker->names[i]) != 0;
     return held;
 }
@@ -341,7 +341,6 @@ static int take_part(struct worker *worker, json_t *step, json_t **result)
     const char *name = worker->names[0], *value = text(step, "value");
     uint64_t *number_told = worker->fences;
     int error;
-    worker->times = 0;
     worker->part = is(step, "enter") ? ENTERED : is(step, "join") ? JOINED : RUNS;
     if (worker->part == ENTERED)
         error = conclave_barrier_enter(worker->session, name, (uint32_t)number(step, "parties", 0), patience(step),
@@ -350,6 +349,7 @@ static int take_part(struct worker *worker, json_t *step, json_t **result)
         error = conclave_join(worker->session, name, value, value ? strlen(value) : 0, number_told);
     else
         error = conclave_once(worker->session, name, number(step, "every", 0), number_told);
+    worker->times = !error && worker->fences[0];
     if (worker->part != RUNS)
         *result = number_of((int64_t)worker->fences[0]);
     else
@@ -360,10 +360,14 @@ static int take_part(struct worker *worker, json_t *step, json_t **result)
 /* Leaves what it entered or joined, or tells that it is done. */
 static int part(struct worker *worker, json_t *step)
 {
-    if (worker->part == ENTERED)
-        return conclave_barrier_leave(worker->session, worker->names[0], patience(step), NULL);
-    return worker->part == JOINED ? conclave_leave(worker->session, worker->names[0])
-                                  : conclave_once_done(worker->session, worker->names[0], worker->fences[0]);
+    const char *name = worker->names[0];
+    if (!worker->times)
+        return CONCLAVE_LOST;
+    const int error = worker->part == ENTERED  ? conclave_barrier_leave(worker->session, name, patience(step), NULL)
+                      : worker->part == JOINED ? conclave_leave(worker->session, name)
+                                               : conclave_once_done(worker->session, name, worker->fences[0]);
+    worker->times = error == CONCLAVE_TIMEOUT;
+    return error;
 }
 
 /* Does what it was made for. Without success, or after a question, it has no session any more. */
