@@ -178,7 +178,7 @@ static bool arrives_before(const struct story *story, const struct cv_entry *one
     const uint64_t a = one->requested + one_is_far, b = other->requested + other_is_far;
     if (a != b || one_is_far != other_is_far)
         return a != b ? a < b : one_is_far; /* messages come first in a tick, clients last */
-    return one < other;
+    return one->node != other->node ? one->node < other->node : one < other; /* messages of a tick come by sender */
 }
 
 /* In which order? Clocks and ids, arrival at the coordinator, or round the ring. */

@@ -17,6 +17,14 @@ void cv_random_seed(struct cv_random *random, uint64_t seed, uint64_t stream)
         random->word[i] = splitmix(&state);
 }
 
+void cv_chance_seed(struct cv_chance *chance, uint64_t seed, uint64_t stream)
+{
+    struct cv_random random;
+    cv_random_seed(&random, seed, stream);
+    for (int i = 0; i < 4; i++)
+        chance->word[i] = random.word[i];
+}
+
 /*
  * Von Neumann's method needs comparisons alone: draw uniforms u1 >= u2 >= ... until one rises. After an odd number of
  * draws u1 is the fraction; after an even number count one whole mean and begin again.
@@ -35,6 +43,25 @@ uint64_t cv_random_exponential(struct cv_random *random, uint64_t mean)
         }
         if (odd)
             return whole * mean + (uint64_t)((unsigned __int128)first * mean >> 64) + 1;
+    }
+}
+
+/* The same method. The draw's further numbers are those of splitmix64. */
+uint64_t cv_chance_exponential(uint64_t drawn, uint64_t mean)
+{
+    for (uint64_t whole = 0;; whole++) {
+        const uint64_t first = drawn;
+        uint64_t last = first;
+        bool odd = true;
+        for (;; odd = !odd) {
+            drawn = cv_chance_again(drawn);
+            if (drawn > last)
+                break;
+            last = drawn;
+        }
+        if (odd)
+            return whole * mean + (uint64_t)((unsigned __int128)first * mean >> 64) + 1;
+        drawn = cv_chance_again(drawn);
     }
 }
 

@@ -158,6 +158,7 @@ struct explored_message *explored_new_message(struct explored *world, const stru
     message->before = message->after = NULL;
     message->serial = world->message_count + 1;
     message->due = 0;
+    message->ahead = 0;
     world->messages[world->message_count++] = message;
     save(world, 0, NULL, 0, SAVED_MESSAGE);
     return message;
@@ -225,8 +226,8 @@ int explored_begin(struct explored *world, struct cv_scenario *scenario, struct 
     int error = lay_out(world);
     if (!error)
         error = explored_plan_faults(world);
-    cv_random_seed(&world->present.delays, scenario->seed, 1);
-    cv_random_seed(&world->present.choices, scenario->seed, 2);
+    cv_chance_seed(&world->delays, scenario->seed, CV_CHANCE_DELAYS);
+    cv_chance_seed(&world->choices, scenario->seed, CV_CHANCE_CHOICES);
     if (!error)
         error = explored_open(world, complaint);
     world->undo_used = 0; /* nobody goes back further */

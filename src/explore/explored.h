@@ -17,7 +17,7 @@
 #include "core/error.h"
 #include "core/event.h"
 #include "core/index.h"
-#include "core/random.h"
+#include "core/scenario/arrival.h"
 #include "guard/trap.h"
 #include "property/property.h"
 
@@ -61,6 +61,7 @@ struct explored_news {
 /* What is kept of a node, followed by its sets and by the algorithm's state. */
 struct explored_node {
     uint64_t clock;                       /* Lamport's */
+    uint64_t ahead;                       /* so far it is ahead of the simulator's: see explored_is_heard() */
     uint64_t timers[CV_MAX_TIMERS];       /* when each is due, plus 1; 0: it is not armed */
     uint64_t timer_alarms[CV_MAX_TIMERS]; /* for when each was last armed, plus 1, even if it is void since */
     uint64_t timer_orders[CV_MAX_TIMERS]; /* of timers due at once, the one that was armed first fires first */
@@ -90,7 +91,8 @@ struct explored_node {
 struct explored_message {
     struct explored_message *before, *after; /* of those under way, in the order in which they were sent */
     uint64_t serial;
-    uint64_t due; /* when the simulator would deliver it */
+    uint64_t due;   /* when the simulator would deliver it */
+    uint64_t ahead; /* its sender's */
     struct cv_message content;
 };
 
@@ -137,8 +139,7 @@ struct explored_present {
     uint64_t highest_fence;
     struct explored_message *first, *last; /* under way */
     uint64_t under_way;                    /* so many */
-    struct cv_random choices;
-    const char *broken; /* the complaint of an invariant, or NULL */
+    const char *broken;                    /* the complaint of an invariant, or NULL */
     uint64_t broken_step;
     uint32_t broken_node;
     uint32_t alive;  /* live nodes */
@@ -164,7 +165,6 @@ struct explored_present {
     uint64_t arrived;   /* when, in the simulator's time */
     uint64_t last_exit; /* the step in which a node last left */
     uint64_t entries;   /* used */
-    struct cv_random delays;
     struct cv_slip hasty, apart;
 };
 
@@ -202,6 +202,7 @@ struct explored {
     bool *crash_done;          /* by planned crash of the scenario: it has happened, as its node sent a message */
     uint64_t counts[CV_MAX_KINDS];
     struct explored_present present;
+    struct cv_chance delays, choices; /* what the simulator draws */
 
     struct cv_entry *entries;
     uint64_t entry_room;
@@ -238,6 +239,9 @@ struct explored {
     unsigned char *outbox;
     size_t outbox_room;
     uint32_t chosen;                /* how often the handler chose */
+    uint32_t chosen_at_clock;       /* how often the same node did at the same clock: */
+    cv_node chooser;                /* this node, */
+    uint64_t chosen_clock;          /* at this clock */
     uint32_t ways[CV_MOST_CHOICES]; /* how many ways each choice had */
     uint32_t took[CV_MOST_CHOICES]; /* which it took */
     uint32_t choosing;              /* enum explored_choosing */

@@ -129,6 +129,19 @@ uint32_t explored_place(const struct explored_message *message)
     return place;
 }
 
+bool explored_is_heard(const struct explored *world, const struct explored_event *event)
+{
+    switch ((enum explored_type)event->type) {
+    case EVENT_TELL:
+    case EVENT_SUSPECT:
+        return world->algorithm->suspect;
+    case EVENT_TRUST:
+        return world->algorithm->trust;
+    default:
+        return true;
+    }
+}
+
 bool explored_is_over(struct explored *world)
 {
     const uint64_t end = explored_end(world);
@@ -302,7 +315,22 @@ static bool is_given(const struct explored_event *event)
     return event->planned && !event->due;
 }
 
-static bool comes_before(const struct explored_event *one, const struct explored_event *other)
+/* Messages and alarms of one tick come node by node; messages to a node in the order of their senders. */
+static uint64_t turn(const struct explored *world, const struct explored_event *event)
+{
+    const uint64_t node = (uint64_t)event->node << 32;
+    switch (rank(event)) {
+    case 3:
+        return node | cv_arrival_rank(world->nodes, cv_arrival_ring(&world->group), event->node, event->peer);
+    case 4:
+        return is_at_once(event) ? 0 : node;
+    default:
+        return 0;
+    }
+}
+
+static bool comes_before(const struct explored *world, const struct explored_event *one,
+                         const struct explored_event *other)
 {
     if (is_given(one) != is_given(other))
         return is_given(one);
@@ -312,6 +340,8 @@ static bool comes_before(const struct explored_event *one, const struct explored
         return one->due < other->due;
     if (rank(one) != rank(other))
         return rank(one) < rank(other);
+    if (turn(world, one) != turn(world, other))
+        return turn(world, one) < turn(world, other);
     return one->order < other->order;
 }
 
@@ -329,7 +359,7 @@ int explored_list(struct explored *world, struct explored_events *events, bool f
     events->next = UINT64_MAX;
     for (uint64_t i = 0; i < events->count; i++)
         if (events->items[i].due <= world->scenario->until &&
-            (events->next == UINT64_MAX || comes_before(&events->items[i], &events->items[events->next])))
+            (events->next == UINT64_MAX || comes_before(world, &events->items[i], &events->items[events->next])))
             events->next = i;
     if (faults)
         list_faults(world, events);

@@ -53,6 +53,12 @@ struct cv_decision explored_decision(const struct explored *world, const struct 
 /* A run whose messages go round for ever is over when nobody waits, is inside or will want to enter. */
 bool explored_is_over(struct explored *world);
 
+/*
+ * A report of the detector that the algorithm does not listen to is an event in the checker, and none in the simulator.
+ * The clocks are the checker's, because it replays stories. The simulator draws by its own.
+ */
+bool explored_is_heard(const struct explored *world, const struct explored_event *event);
+
 /* The place of a message among those under way on its link. */
 uint32_t explored_place(const struct explored_message *message);
 

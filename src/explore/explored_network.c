@@ -236,6 +236,7 @@ void explored_duplicate(struct explored *world, struct explored_message *message
     if (!copy)
         return;
     copy->due = message->due;
+    copy->ahead = message->ahead;
     explored_link(world, copy, message);
     world->present.losses++;
     explored_tell(world,
@@ -388,6 +389,7 @@ void explored_come_back(struct explored *world, cv_node node)
         world->present.missed -= (old.flags & EXPLORED_MISSED) != 0;
         memset(it, 0, world->places[node + 1] - world->places[node]);
         it->clock = old.clock;
+        it->ahead = old.ahead;
         it->requests = old.requests;
         memcpy(it->timer_alarms, old.timer_alarms, sizeof it->timer_alarms);
         memcpy(it->timer_orders, old.timer_orders, sizeof it->timer_orders);

@@ -28,8 +28,13 @@ static uint32_t choose(struct cv_self *me, uint32_t ways)
         return 0;
     const uint32_t at = world->chosen++;
     uint32_t took = 0;
+    const bool again = at && world->chooser == me->node && world->chosen_clock == me->clock;
+    world->chosen_at_clock = again ? world->chosen_at_clock + 1 : 0;
+    world->chooser = me->node;
+    world->chosen_clock = me->clock;
     if (world->choosing == CHOICES_DRAWN) {
-        took = (uint32_t)cv_random_below(&world->present.choices, ways);
+        const uint64_t clock = me->clock - explored_node(world, me->node)->ahead;
+        took = cv_arrival_choice(&world->choices, me->node, 0, clock, world->chosen_at_clock, ways);
     } else if (world->choosing == CHOICES_NUMBERED) {
         took = (uint32_t)(world->choice_number % ways);
         world->choice_number /= ways;
@@ -145,7 +150,7 @@ void explored_end_entry(struct explored *world, cv_node node, bool died)
 /* ---- messages ---- */
 
 /* How long it takes, as the simulator draws it. */
-static uint64_t delay_of(struct explored *world, const struct cv_message *message)
+static uint64_t delay_of(const struct explored *world, const struct cv_message *message, uint64_t drawn)
 {
     const struct cv_scenario *scenario = world->scenario;
     for (uint32_t i = scenario->lag_count; i-- > 0;) {
@@ -155,15 +160,7 @@ static uint64_t delay_of(struct explored *world, const struct cv_message *messag
             (lag->kind == CV_MAX_KINDS || lag->kind == message->kind))
             return lag->ticks;
     }
-    switch (scenario->delay.model) {
-    case CV_DELAY_UNIT:
-        return 1;
-    case CV_DELAY_UNIFORM:
-        return scenario->delay.low +
-               cv_random_below(&world->present.delays, scenario->delay.high - scenario->delay.low + 1);
-    default:
-        return cv_random_exponential(&world->present.delays, scenario->delay.low);
-    }
+    return cv_arrival_delay(&scenario->delay, drawn);
 }
 
 /* When it is due: not before an earlier one of its link. With a serial link, it sets out when that one has arrived. */
@@ -184,8 +181,12 @@ static uint64_t due_of(struct explored *world, const struct cv_message *message,
     uint64_t due = world->present.now;
     if (scenario->serial && latest > due)
         due = latest;
-    for (uint32_t hop = 0; hop < hops; hop++)
-        due += delay_of(world, message);
+    const uint64_t clock = message->clock - explored_node(world, message->from)->ahead;
+    uint64_t drawn = cv_chance_draw(&world->delays, cv_arrival_channel(message->from, message->to, 0), clock);
+    for (uint32_t hop = 0; hop < hops; hop++) {
+        due += delay_of(world, message, drawn);
+        drawn = cv_chance_again(drawn);
+    }
     return !scenario->unordered && latest > due ? latest : due;
 }
 
@@ -194,6 +195,7 @@ static void send_message(struct explored *world, const struct cv_message *conten
     struct explored_message *message = explored_new_message(world, content);
     if (!message)
         return;
+    message->ahead = explored_node(world, content->from)->ahead;
     if (content->to != content->from) {
         const uint32_t preparing = world->algorithm->hints.preparing;
         explored_save(world, &world->counts[content->kind], sizeof *world->counts);
@@ -357,6 +359,15 @@ bool explored_keeps_assumptions(const struct explored *world)
            (!(now->crashes + now->mistakes) || !(world->algorithm->assumes & CV_NO_CRASH));
 }
 
+/* The checker's clocks, and the simulator's: see explored_is_heard(). */
+static void join_clocks(struct explored_node *it, const struct explored_message *message)
+{
+    const uint64_t here = it->clock - it->ahead, there = message->content.clock - message->ahead;
+    if (message->content.clock > it->clock)
+        it->clock = message->content.clock;
+    it->ahead = it->clock - (there > here ? there : here);
+}
+
 /* What an event means outside the handler, before that runs. */
 static void prepare(struct explored *world, const struct explored_event *event)
 {
@@ -384,8 +395,7 @@ static void prepare(struct explored *world, const struct explored_event *event)
     case EVENT_DELIVER:
         set_flag(it, EXPLORED_FRESH, false);
         explored_unlink(world, event->message);
-        if (event->message->content.clock > it->clock)
-            it->clock = event->message->content.clock;
+        join_clocks(it, event->message);
         break;
     case EVENT_TIMEOUT:
         it->timers[event->timer] = 0;
@@ -404,6 +414,7 @@ static void prepare(struct explored *world, const struct explored_event *event)
         break;
     }
     it->clock = (it->clock + 1) & CV_CLOCK_MASK;
+    it->ahead += !explored_is_heard(world, event);
 }
 
 static void announce(struct explored *world, const struct explored_event *event)

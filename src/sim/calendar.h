@@ -204,4 +204,11 @@ static inline struct calendar_part calendar_take_next(struct calendar *calendar,
     return (struct calendar_part){0};
 }
 
+/* Takes what is left of the tick, unseen. */
+static inline void calendar_drop(struct calendar *calendar)
+{
+    for (struct calendar_part part = calendar_take(calendar); part.at; part = calendar_take_next(calendar, part))
+        ;
+}
+
 #endif

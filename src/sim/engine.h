@@ -12,6 +12,39 @@ struct cv_self *world_begin(struct cv_sim *sim, cv_node node, struct cv_event *e
 void world_finish(struct cv_sim *sim);
 void world_deliver(struct cv_sim *sim, const struct cv_message *message, uint64_t serial);
 
+static inline void world_open(struct cv_sim *sim, cv_node node, struct node *it)
+{
+    struct cv_self *me = &sim->self;
+    me->state = it + 1;
+    me->node = node;
+    me->clock = it->clock;
+    me->calling = it->flags & NODE_CALLING;
+    me->knows = it->flags & NODE_KNOWS;
+    me->elected = me->knows ? sim->leaders[node] : 0;
+}
+
+/* A step begins with an empty outbox and no effects. */
+static inline void world_use_outbox(struct cv_sim *sim)
+{
+    struct cv_self *me = &sim->self;
+    me->outbox = sim->outbox;
+    me->room = sim->outbox_room;
+    me->used = 0;
+    me->effects = 0;
+}
+
+/* Carries out the effects of a step other than messages. They are rare on the quick way, so this is no part of it. */
+void world_apply(struct cv_sim *sim, struct node *it);
+
+/* Would a real node give that message to its handler? */
+bool world_can_be(struct cv_sim *sim, const struct cv_message *message);
+
+static inline bool world_interrupted(const struct cv_sim *sim)
+{
+    return sim->out_of_memory ||
+           (sim->options.interrupted && __atomic_load_n(sim->options.interrupted, __ATOMIC_RELAXED));
+}
+
 /* Tells the observer, if there is one. */
 void world_tell(struct cv_sim *sim, const struct cv_event *event);
 

@@ -27,14 +27,14 @@ uint32_t network_hops(const struct cv_sim *sim, cv_node from, cv_node to)
 }
 
 /* One packet in four is late, so that packets overtake each other even if every link is equally fast. */
-static uint64_t jitter(struct cv_sim *sim)
+static uint64_t jitter(const struct cv_sim *sim, uint64_t drawn)
 {
     const uint64_t longest = 3 * cv_delay_bound(&sim->scenario->delay);
-    return cv_random_chance(&sim->chances, 1ull << 30) ? 1 + cv_random_below(&sim->chances, longest) : 0;
+    return cv_chance_happens(drawn, 1ull << 30) ? 1 + cv_chance_below(cv_chance_again(drawn), longest) : 0;
 }
 
 /* The delay of a message over one link. */
-static uint64_t link_delay(struct cv_sim *sim, const struct cv_message *message)
+static uint64_t link_delay(const struct cv_sim *sim, const struct cv_message *message, uint64_t drawn)
 {
     for (uint32_t i = sim->scenario->lag_count; i-- > 0;) {
         const struct cv_lag *lag = &sim->scenario->lags[i];
@@ -43,18 +43,23 @@ static uint64_t link_delay(struct cv_sim *sim, const struct cv_message *message)
             (lag->kind == CV_MAX_KINDS || lag->kind == message->kind))
             return lag->ticks;
     }
-    return world_delay(sim);
+    return cv_arrival_delay(&sim->scenario->delay, drawn);
 }
 
-void network_carry(struct cv_sim *sim, const struct cv_message *message, uint64_t serial, uint32_t hops)
+void network_carry(struct cv_sim *sim, const struct cv_message *message, uint64_t serial, uint32_t hops,
+                   uint64_t number)
 {
+    const uint64_t channel = cv_arrival_channel(message->from, message->to, sim->transport ? 0 : sim->name);
+    uint64_t drawn = cv_chance_draw(&sim->delays, channel, number);
     uint64_t due = sim->now;
     if (sim->scenario->serial && fifo_order(&sim->fifo, message->from, message->to, sim->now, &due))
         sim->out_of_memory = true; /* it sets out when the message before it has arrived */
-    for (uint32_t hop = 0; hop < hops; hop++)
-        due += link_delay(sim, message);
+    for (uint32_t hop = 0; hop < hops; hop++) {
+        due += link_delay(sim, message, drawn);
+        drawn = cv_chance_again(drawn);
+    }
     if (sim->scenario->reorder)
-        due += jitter(sim);
+        due += jitter(sim, drawn);
     const bool in_order = cv_scenario_raw(sim->scenario) ? !sim->scenario->reorder : !sim->scenario->unordered;
     if (in_order && fifo_order(&sim->fifo, message->from, message->to, sim->now, &due))
         sim->out_of_memory = true;
@@ -91,7 +96,7 @@ static void send(struct cv_sim *sim, const struct cv_message *message)
         return;
     }
     if (hops) {
-        network_carry(sim, message, serial, hops);
+        network_carry(sim, message, serial, hops, message->clock);
         return;
     }
     event.type = CV_EVENT_LOST;

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "core/scenario/validity.h"
+#include "sim/alarms.h"
 #include "sim/failures.h"
 #include "sim/faults.h"
 #include "sim/repeat.h"
@@ -20,12 +21,17 @@
 #define LARGEST_CHECKED_GROUP 256u
 #define ASKED_UNWATCHED 65536u
 #define FIRST_OUTBOX_BYTES 4096u
+#define SMALL_GROUP_BYTES ((size_t)256 * 1024) /* all of it stays in the cache */
 
 static uint32_t draw_choice(struct cv_self *me, uint32_t ways)
 {
     struct cv_sim *sim = world_of(me);
+    const bool again = sim->chooser == me->node && sim->chosen_clock == me->clock;
+    sim->chosen = again ? sim->chosen + 1 : 0;
+    sim->chosen_clock = me->clock;
+    sim->chooser = me->node;
     sim->chose = true;
-    return (uint32_t)cv_random_below(&sim->choices, ways);
+    return cv_arrival_choice(&sim->choices, me->node, sim->name, me->clock, sim->chosen, ways);
 }
 
 /*
@@ -168,7 +174,7 @@ static int build(struct cv_sim *sim)
 {
     const struct cv_scenario *scenario = sim->scenario;
     const uint32_t nodes = sim->group.nodes;
-    const bool ring = sim->group.topology == CV_RING || sim->group.topology == CV_RING_BOTH;
+    const bool ring = cv_arrival_ring(&sim->group);
     sim->outbox_room = FIRST_OUTBOX_BYTES;
     sim->outbox = malloc(sim->outbox_room);
     sim->self.outbox = sim->outbox;
@@ -198,6 +204,10 @@ static int build(struct cv_sim *sim)
     sim->name = 0;
     if (load_init(sim) || views_init(sim) || rounds_init(sim))
         return CV_ENOMEM;
+    arrivals_init(&sim->arrivals, nodes, ring, sim->plain ? 0 : sizeof(struct trailer));
+    sim->orderly = sim->load || sim->rounds || cv_is_guarded(sim->algorithm);
+    sim->small = sim->name_bytes <= SMALL_GROUP_BYTES;
+    sim->chooser = CV_NOBODY;
     return faults_plan(sim);
 }
 
@@ -217,9 +227,9 @@ int cv_sim_new(struct cv_sim **out, const struct cv_scenario *scenario, const st
     sim->asks = asks(sim);
     sim->self.group = &sim->group;
     sim->self.runtime = &runtime;
-    cv_random_seed(&sim->delays, scenario->seed, 1);
-    cv_random_seed(&sim->choices, scenario->seed, 2);
-    cv_random_seed(&sim->chances, scenario->seed, 3);
+    cv_chance_seed(&sim->delays, scenario->seed, CV_CHANCE_DELAYS);
+    cv_chance_seed(&sim->choices, scenario->seed, CV_CHANCE_CHOICES);
+    cv_chance_seed(&sim->packets, scenario->seed, CV_CHANCE_PACKETS);
     struct cv_failure_listener *former = failures_listen(sim);
     const int error = build(sim);
     failures_end(sim, former);
@@ -243,6 +253,10 @@ void cv_sim_free(struct cv_sim *sim)
     views_free(sim);
     calendar_free(&sim->mail);
     calendar_free(&sim->alarms);
+    alarms_free(sim);
+    arrivals_free(&sim->arrivals);
+    free(sim->aside.bytes);
+    free(sim->heard);
     fifo_free(&sim->fifo);
     free(sim->outbox);
     free(sim->nodes);

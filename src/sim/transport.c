@@ -24,7 +24,9 @@ struct link {
     cv_node from, to;
     uint32_t number; /* the number of the link */
     uint32_t life;
-    uint64_t alarm; /* when the channel is looked at again; 0: not planned */
+    uint64_t alarm;    /* when the channel is looked at again; 0: not planned */
+    uint64_t thrown;   /* packets that the sender has put on the network */
+    uint64_t answered; /* acknowledgements that the receiver has */
     struct cv_channel_sender sender;
     struct cv_channel_receiver receiver;
 };
@@ -182,20 +184,26 @@ static struct cv_message *wrap(struct transport *transport, const struct packet_
     return message;
 }
 
-/* Puts a packet on the raw network, which may lose or double it. */
-static void throw_packet(struct cv_sim *sim, const struct cv_message *packet)
+/*
+ * Puts a packet on the raw network, which may lose or double it. The channel counts its packets, so that each is drawn
+ * for by itself.
+ */
+static void throw_packet(struct cv_sim *sim, const struct cv_message *packet, uint64_t count)
 {
+    const uint64_t number = count << 2 | (packet->kind == KIND_ACKNOWLEDGEMENT ? 2u : 0);
+    const uint64_t lost = cv_chance_draw(&sim->packets, cv_arrival_channel(packet->from, packet->to, 0), number);
+    const uint64_t doubled = cv_chance_again(lost);
     struct cv_transport_counts *counts = &sim->transport->counts;
     const uint32_t hops = network_hops(sim, packet->from, packet->to);
     counts->packets++;
-    if (!hops || cv_random_chance(&sim->chances, sim->scenario->loss_32)) {
+    if (!hops || cv_chance_happens(lost, sim->scenario->loss_32)) {
         counts->lost++;
         return;
     }
-    network_carry(sim, packet, 0, hops);
-    if (cv_random_chance(&sim->chances, sim->scenario->duplicate_32)) {
+    network_carry(sim, packet, 0, hops, number);
+    if (cv_chance_happens(doubled, sim->scenario->duplicate_32)) {
         counts->duplicated++;
-        network_carry(sim, packet, 0, hops);
+        network_carry(sim, packet, 0, hops, number | 1);
     }
 }
 
@@ -227,7 +235,7 @@ static void pump(struct cv_sim *sim, struct link *link, bool again)
         message->to = link->to;
         message->kind = KIND_DATA;
         sim->transport->counts.retransmitted += again;
-        throw_packet(sim, message);
+        throw_packet(sim, message, link->thrown++);
     }
     set_alarm(sim, link);
 }
@@ -276,7 +284,7 @@ static void take_data(struct cv_sim *sim, struct link *link, const struct packet
     message->to = link->from;
     message->kind = KIND_ACKNOWLEDGEMENT;
     sim->transport->counts.acknowledgements++;
-    throw_packet(sim, message);
+    throw_packet(sim, message, link->answered++);
 }
 
 bool transport_arrive(struct cv_sim *sim, const struct cv_message *packet)
@@ -298,6 +306,11 @@ bool transport_arrive(struct cv_sim *sim, const struct cv_message *packet)
     sim->transport->busy += cv_channel_pending(&link->sender) > 0;
     pump(sim, link, false);
     return true;
+}
+
+cv_node transport_alarmed(const struct cv_sim *sim, const struct alarm *alarm)
+{
+    return sim->transport->links[alarm->timer]->from;
 }
 
 void transport_alarm(struct cv_sim *sim, const struct alarm *alarm)

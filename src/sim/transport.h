@@ -12,6 +12,7 @@ void transport_send(struct cv_sim *sim, const struct cv_message *message, uint64
 /* A message arrives. True if it is a packet, which this handles. */
 bool transport_arrive(struct cv_sim *sim, const struct cv_message *packet);
 void transport_alarm(struct cv_sim *sim, const struct alarm *alarm);
+cv_node transport_alarmed(const struct cv_sim *sim, const struct alarm *alarm); /* the node whose channel it is */
 
 /* A node died, or the network was cut: breaks the links that cannot work any more. */
 void transport_forget(struct cv_sim *sim, cv_node node);

@@ -225,6 +225,11 @@ static void leave(struct cv_sim *sim, cv_node node)
     }
 }
 
+cv_node load_alarmed(const struct cv_sim *sim, const struct alarm *alarm)
+{
+    return alarm->timer == ALARM_WISH ? sim->scenario->wishes[alarm->node].node : alarm->node % sim->group.nodes;
+}
+
 bool load_alarm(struct cv_sim *sim, const struct alarm *alarm)
 {
     if (alarm->timer < ALARM_WISH)

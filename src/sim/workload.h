@@ -30,6 +30,7 @@ void load_free(struct cv_sim *sim);
 void load_begin(struct cv_sim *sim);
 void load_enter(struct cv_sim *sim, cv_node node, uint64_t fence);
 bool load_alarm(struct cv_sim *sim, const struct alarm *alarm);
+cv_node load_alarmed(const struct cv_sim *sim, const struct alarm *alarm); /* the node that a client's alarm is for */
 void load_crash(struct cv_sim *sim, cv_node node);
 cv_node load_holder(const struct cv_sim *sim, uint64_t *fence);
 void load_resume(struct cv_sim *sim);

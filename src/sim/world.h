@@ -5,8 +5,9 @@
 
 #include "core/error.h"
 #include "core/index.h"
-#include "core/random.h"
+#include "core/scenario/arrival.h"
 #include "guard/guarded.h"
+#include "sim/arrivals.h"
 #include "sim/calendar.h"
 #include "sim/fifo.h"
 #include "sim/sim.h"
@@ -48,6 +49,27 @@ struct rounds;
 struct repeat;
 struct views;
 
+/* An armed timer in the calendar. It counts only if `due` is still the time that the node wants. */
+struct alarm {
+    uint32_t node;
+    uint32_t timer;
+    uint64_t due;
+};
+
+/* Messages that wait until the others of their tick have been handled. */
+struct aside {
+    unsigned char *bytes;
+    size_t used, room;
+    bool strays; /* some of them are not from the receiver's successor */
+};
+
+/* Alarms in the order in which they go off. */
+struct alarm_order {
+    struct alarm *alarms;
+    uint64_t *numbers, *exchanged;
+    size_t room;
+};
+
 struct cv_sim {
     const struct cv_scenario *scenario;
     const struct cv_algorithm *algorithm;
@@ -79,13 +101,22 @@ struct cv_sim {
     struct agenda agenda;        /* what is planned */
     struct transport *transport; /* the reliable channels, if the raw network misbehaves; otherwise NULL */
     struct cv_index index;       /* from ids to nodes, for questions to the detector */
-    struct cv_random delays;     /* draws the delays of messages */
-    struct cv_random choices;    /* draws what cv_choose() returns */
-    struct cv_random chances;    /* draws losses, duplicates and reorderings */
+    struct arrivals arrivals;    /* the messages of a tick, in the order in which they are handled */
+    struct aside aside;          /* messages of the tick that do not go onward on the ring */
+    uint64_t *heard;             /* by node: from whom it last heard, and when: see quick.c; or NULL */
+    struct alarm_order timely;   /* alarms of the tick, in order */
+    struct cv_chance delays;     /* draws the delays of messages */
+    struct cv_chance choices;    /* draws what cv_choose() returns */
+    struct cv_chance packets;    /* draws losses, duplicates and reorderings */
+    uint64_t chosen_clock;       /* the clock at the step's last choice */
+    uint32_t chosen;             /* choices of the step at that clock */
+    cv_node chooser;             /* whose */
     bool chose;                  /* some step drew a choice */
     bool dying;                  /* the node that takes the step crashes in the middle of it */
     bool traced;                 /* an observer listens */
     bool plain;                  /* the quick way: no observer listens, nothing fails, and only delays vary */
+    bool orderly;                /* on the quick way: nodes take their turns, as something judges them together */
+    bool small;                  /* all nodes fit in the cache */
     bool out_of_memory;
     uint64_t asks;   /* the number of messages that are still to be checked for validity */
     uint64_t serial; /* the number of the last message, if traced */
@@ -105,13 +136,6 @@ struct cv_sim {
 };
 
 #define UNREACHABLE UINT32_MAX
-
-/* An armed timer in the calendar. It counts only if `due` is still the time that the node wants. */
-struct alarm {
-    uint32_t node;
-    uint32_t timer;
-    uint64_t due;
-};
 
 /* Alarms of the clients: a listed request, the next request of a closed loop, the end of a stay inside. */
 enum { ALARM_WISH = 1u << 30, ALARM_REQUEST, ALARM_LEAVE };
@@ -161,17 +185,10 @@ static inline bool world_alive(const struct cv_sim *sim, cv_node node)
     return world_node(sim, node)->flags & NODE_ALIVE;
 }
 
-static inline uint64_t world_delay(struct cv_sim *sim)
+/* The number from which the delay of a message follows. */
+static inline uint64_t world_draw_delay(const struct cv_sim *sim, const struct cv_message *message)
 {
-    const struct cv_delay *delay = &sim->scenario->delay;
-    switch (delay->model) {
-    case CV_DELAY_UNIT:
-        return 1;
-    case CV_DELAY_UNIFORM:
-        return delay->low + cv_random_below(&sim->delays, delay->high - delay->low + 1);
-    default:
-        return cv_random_exponential(&sim->delays, delay->low);
-    }
+    return cv_chance_draw(&sim->delays, cv_arrival_channel(message->from, message->to, sim->name), message->clock);
 }
 
 #endif

@@ -138,6 +138,80 @@ static void exponential_has_its_mean_and_tail(void **state)
         expect_near((double)above[half - 1] / draws, exp(-half / 2.0), 0.005);
 }
 
+/* ---- chance by counter ---- */
+
+/* Neighbours in every respect: nodes, clocks, seeds and streams that differ by one. */
+static void draws_differ_and_are_even(void **state)
+{
+    (void)state;
+    static uint64_t drawn[65536];
+    uint32_t low[64] = {0}, high[64] = {0}, rises[2] = {0};
+    size_t count = 0;
+    for (uint64_t seed = 0; seed < 4; seed++)
+        for (uint64_t stream = 1; stream < 5; stream++) {
+            struct cv_chance chance;
+            cv_chance_seed(&chance, seed, stream);
+            for (uint64_t what = 0; what < 64; what++)
+                for (uint64_t number = 0; number < 64; number++)
+                    drawn[count++] = cv_chance_draw(&chance, what << 32 | ((what + 1) % 64), number);
+        }
+    for (size_t i = 0; i < count; i++) {
+        low[drawn[i] % 64]++;
+        high[drawn[i] >> 58]++;
+        rises[i && drawn[i] > drawn[i - 1]]++;
+    }
+    expect_even(low, 64);
+    expect_even(high, 64);
+    expect_even(rises, 2);
+    qsort(drawn, count, sizeof *drawn, by_value);
+    for (size_t i = 1; i < count; i++)
+        assert_true(drawn[i - 1] != drawn[i]);
+}
+
+/* Each bit of what is drawn for decides about each bit of the number, half of the time. */
+static void every_bit_counts(void **state)
+{
+    (void)state;
+    struct cv_chance chance;
+    cv_chance_seed(&chance, 7, 1);
+    for (int bit = 0; bit < 128; bit++) {
+        uint32_t flipped = 0;
+        for (uint64_t i = 0; i < 512; i++) {
+            const uint64_t what = i << 32 | (i + 1), changed = bit < 64 ? UINT64_C(1) << bit : 0;
+            const uint64_t number = i * 3, other = bit < 64 ? 0 : UINT64_C(1) << (bit - 64);
+            const uint64_t one = cv_chance_draw(&chance, what, number);
+            flipped += (uint32_t)__builtin_popcountll(one ^ cv_chance_draw(&chance, what ^ changed, number ^ other));
+        }
+        expect_near(flipped / 512.0, 32, 1.5);
+    }
+}
+
+/* The same distributions as those of a stream. */
+static void draws_are_distributed(void **state)
+{
+    (void)state;
+    struct cv_chance chance;
+    cv_chance_seed(&chance, 8, 1);
+    uint32_t thirds[3] = {0}, tens[10] = {0};
+    int quarter = 0, above = 0;
+    double sum = 0;
+    const int draws = 100000;
+    for (int i = 0; i < draws; i++) {
+        const uint64_t drawn = cv_chance_draw(&chance, 5, (uint64_t)i), long_one = cv_chance_exponential(drawn, 1000);
+        thirds[cv_chance_below(drawn, UINT64_C(3) << 30) % 3]++;
+        tens[cv_chance_below(drawn, 10)]++;
+        quarter += cv_chance_happens(drawn, UINT64_C(1) << 30);
+        assert_true(long_one >= 1);
+        sum += (double)long_one;
+        above += long_one > 2000;
+    }
+    expect_even(thirds, 3);
+    expect_even(tens, 10);
+    expect_near(quarter / (double)draws, 0.25, 0.01);
+    expect_near(sum / draws, 1000.5, 20);
+    expect_near(above / (double)draws, exp(-2), 0.005);
+}
+
 /* A mean of one tick, rounded up: k ticks with the probability of k-1 < X <= k. */
 static void exponential_rounds_up(void **state)
 {
@@ -187,11 +261,18 @@ static void all_orders_are_equally_likely(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_seeds_give_known_numbers), cmocka_unit_test(seeds_and_streams_differ),
-        cmocka_unit_test(below_favours_nothing),          cmocka_unit_test(below_redraws),
-        cmocka_unit_test(chance_keeps_its_probability),   cmocka_unit_test(exponential_has_its_mean_and_tail),
-        cmocka_unit_test(exponential_rounds_up),          cmocka_unit_test(shuffles_are_permutations),
+        cmocka_unit_test(known_seeds_give_known_numbers),
+        cmocka_unit_test(seeds_and_streams_differ),
+        cmocka_unit_test(below_favours_nothing),
+        cmocka_unit_test(below_redraws),
+        cmocka_unit_test(chance_keeps_its_probability),
+        cmocka_unit_test(exponential_has_its_mean_and_tail),
+        cmocka_unit_test(exponential_rounds_up),
+        cmocka_unit_test(shuffles_are_permutations),
         cmocka_unit_test(all_orders_are_equally_likely),
+        cmocka_unit_test(draws_differ_and_are_even),
+        cmocka_unit_test(every_bit_counts),
+        cmocka_unit_test(draws_are_distributed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

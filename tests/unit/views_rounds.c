@@ -86,12 +86,12 @@ static void a_transcript_tells_rounds_and_results(void **state)
     char *text = show("bellman-ford", "1 2 5", NULL, TRANSCRIPT);
     assert_string_equal(text, "  1  t=0  1 has distance 0, begins round 1: message(round 1: offer 5) to 2\n"
                               "  2  t=0  2 begins round 1: message(round 1: offer ∞) to 1\n"
-                              "  3  t=1  2 hears message(round 1: offer 5) from 1, answers ack\n"
-                              "  4  t=1  1 hears message(round 1: offer ∞) from 2, answers ack\n"
+                              "  3  t=1  1 hears message(round 1: offer ∞) from 2, answers ack\n"
+                              "  4  t=1  2 hears message(round 1: offer 5) from 1, answers ack\n"
                               "  5  t=2  1 hears ack from 2, answers safe(1)\n"
                               "  6  t=2  2 hears ack from 1, answers safe(1)\n"
-                              "  7  t=3  2 hears safe(1) from 1, has distance 5 over 1, is through\n"
-                              "  8  t=3  1 hears safe(1) from 2, is through\n");
+                              "  7  t=3  1 hears safe(1) from 2, is through\n"
+                              "  8  t=3  2 hears safe(1) from 1, has distance 5 over 1, is through\n");
     free(text);
 }
 
@@ -104,18 +104,18 @@ static void those_who_do_the_same_share_a_line(void **state)
                               "  2  t=0  2 begins round 1, calls an election: message(round 1: best 2) to 1\n"
                               "  3  t=0  3 begins round 1, calls an election: message(round 1: best 3) to 1\n"
                               "  4  t=0  4 begins round 1, calls an election: message(round 1: best 4) to 1\n"
-                              "  5  t=1  2, 3, 4 hear message(round 1: best 1) from 1, answer ack\n"
-                              "  6  t=1  1 hears message(round 1: best 2) from 2, answers ack\n"
-                              "  7  t=1  1 hears message(round 1: best 3) from 3, answers ack\n"
-                              "  8  t=1  1 hears message(round 1: best 4) from 4, answers ack\n"
+                              "  5  t=1  1 hears message(round 1: best 2) from 2, answers ack\n"
+                              "  6  t=1  1 hears message(round 1: best 3) from 3, answers ack\n"
+                              "  7  t=1  1 hears message(round 1: best 4) from 4, answers ack\n"
+                              "  8  t=1  2, 3, 4 hear message(round 1: best 1) from 1, answer ack\n"
                               "  9  t=2  1 hears ack from 2, 3\n"
                               " 10  t=2  1 hears ack from 4: safe(1) to 2, 3, 4\n"
                               " 11  t=2  2, 3, 4 hear ack from 1, answer safe(1)\n"
-                              " 12  t=3  2 hears safe(1) from 1, is through, becomes leader\n"
-                              " 13  t=3  3 hears safe(1) from 1, is through, becomes leader\n"
-                              " 14  t=3  4 hears safe(1) from 1, is through, becomes leader\n"
-                              " 15  t=3  1 hears safe(1) from 2, 3\n"
-                              " 16  t=3  1 hears safe(1) from 4, is through, follows 4\n");
+                              " 12  t=3  1 hears safe(1) from 2, 3\n"
+                              " 13  t=3  1 hears safe(1) from 4, is through, follows 4\n"
+                              " 14  t=3  2 hears safe(1) from 1, is through, becomes leader\n"
+                              " 15  t=3  3 hears safe(1) from 1, is through, becomes leader\n"
+                              " 16  t=3  4 hears safe(1) from 1, is through, becomes leader\n");
     free(text);
 }
 
@@ -126,15 +126,15 @@ static void a_diagram_marks_rounds_and_results(void **state)
     assert_string_equal(text, " t  1           2\n"
                               " 0  = 0         ◎ 1\n"
                               "    ◎ 1         │\n"
-                              " 1  ●─offer 5──▶│\n"
-                              "    │◀─offer ∞──●\n"
+                              " 1  │◀─offer ∞──●\n"
+                              "    ●─offer 5──▶│\n"
                               " 2  │◀───ack────●\n"
                               "    ●───ack────▶│\n"
-                              " 3  ●──safe 1──▶│\n"
+                              " 3  │◀──safe 1──●\n"
+                              "    ◎ done      │\n"
+                              "    ●──safe 1──▶│\n"
                               "    │           = 5\n"
                               "    │           ◎ done\n"
-                              "    │◀──safe 1──●\n"
-                              "    ◎ done      │\n"
                               "    =0          =5\n"
                               "    ◎ begins a round   = has come to\n");
     free(text);

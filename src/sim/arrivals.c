@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+#include "sim/arrivals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+
+#define FEW 48u             /* so many are sorted by insertion */
+#define MANY 2048u          /* so many are worth longer digits, and fewer passes */
+#define DIGIT_BITS 11u      /* of a number, at each pass of the radix sort */
+#define SHORT_DIGIT_BITS 7u /* if there are not so many */
+#define DENSE_SHARE 4u      /* with a message for every so many nodes, counting is faster than sorting */
+
+void arrivals_init(struct arrivals *arrivals, uint32_t nodes, bool ring, size_t behind)
+{
+    *arrivals = (struct arrivals){.nodes = nodes, .ring = ring, .behind = behind};
+}
+
+void arrivals_free(struct arrivals *arrivals)
+{
+    free(arrivals->parts);
+    free(arrivals->places);
+    free(arrivals->starts);
+    free(arrivals->numbers);
+    free(arrivals->exchanged);
+    *arrivals = (struct arrivals){0};
+}
+
+/* ---- sorting ---- */
+
+static void insert(uint64_t *numbers, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        const uint64_t it = numbers[i];
+        size_t at = i;
+        for (; at && numbers[at - 1] >> 32 > it >> 32; at--)
+            numbers[at] = numbers[at - 1];
+        numbers[at] = it;
+    }
+}
+
+void arrivals_sort(uint64_t *numbers, uint64_t *exchanged, size_t count, uint32_t width)
+{
+    if (count <= FEW) {
+        insert(numbers, count);
+        return;
+    }
+    uint64_t *from = numbers, *to = exchanged;
+    const uint32_t digits = count < MANY ? SHORT_DIGIT_BITS : DIGIT_BITS, mask = (1u << digits) - 1;
+    uint32_t starts[1u << DIGIT_BITS];
+    for (uint32_t bit = 32; bit < 32 + width; bit += digits) {
+        uint32_t sum = 0;
+        memset(starts, 0, (mask + 1) * sizeof *starts);
+        for (size_t i = 0; i < count; i++)
+            starts[from[i] >> bit & mask]++;
+        for (uint32_t digit = 0; digit <= mask; digit++) {
+            const uint32_t here = starts[digit];
+            starts[digit] = sum;
+            sum += here;
+        }
+        for (size_t i = 0; i < count; i++)
+            to[starts[from[i] >> bit & mask]++] = from[i];
+        uint64_t *swapped = from;
+        from = to;
+        to = swapped;
+    }
+    if (from != numbers)
+        memcpy(numbers, from, count * sizeof *numbers);
+}
+
+static uint32_t bits_of(uint32_t number)
+{
+    return number ? 32 - (uint32_t)__builtin_clz(number) : 0;
+}
+
+/* ---- room ---- */
+
+static int grow_numbers(struct arrivals *arrivals, size_t count)
+{
+    if (count <= arrivals->number_room)
+        return 0;
+    const size_t room = count + count / 2;
+    free(arrivals->numbers);
+    free(arrivals->exchanged);
+    arrivals->numbers = malloc(room * sizeof *arrivals->numbers);
+    arrivals->exchanged = malloc(room * sizeof *arrivals->exchanged);
+    arrivals->number_room = arrivals->numbers && arrivals->exchanged ? room : 0;
+    return arrivals->number_room ? 0 : CV_ENOMEM;
+}
+
+static int grow_places(struct arrivals *arrivals, size_t count)
+{
+    if (count <= arrivals->place_room)
+        return 0;
+    const size_t room = count + count / 2;
+    free(arrivals->places);
+    arrivals->places = malloc(room * sizeof *arrivals->places);
+    arrivals->place_room = arrivals->places ? room : 0;
+    return arrivals->places ? 0 : CV_ENOMEM;
+}
+
+static int add_part(struct arrivals *arrivals, struct arrivals_part part)
+{
+    if (arrivals->part_count == arrivals->part_room) {
+        const uint32_t room = arrivals->part_room ? arrivals->part_room * 2 : 16;
+        struct arrivals_part *parts = realloc(arrivals->parts, room * sizeof *parts);
+        if (!parts)
+            return CV_ENOMEM;
+        arrivals->parts = parts;
+        arrivals->part_room = room;
+    }
+    arrivals->parts[arrivals->part_count++] = part;
+    return 0;
+}
+
+/* ---- by receiver ---- */
+
+/* Goes from message to message. */
+struct cursor {
+    const unsigned char *at, *end;
+    uint32_t part;
+};
+
+/* The next message that was not struck out, and its place; NULL if there is none. */
+static inline const struct cv_message *next_message(const struct arrivals *arrivals, struct cursor *cursor,
+                                                    uint32_t *place)
+{
+    for (;;) {
+        while (cursor->at == cursor->end) {
+            if (cursor->part == arrivals->part_count)
+                return NULL;
+            cursor->at = arrivals->parts[cursor->part].at;
+            cursor->end = arrivals->parts[cursor->part++].end;
+        }
+        const struct cv_message *message = (const void *)cursor->at;
+        const uint32_t part = cursor->part - 1;
+        *place = part << arrivals->shift | (uint32_t)((size_t)(cursor->at - arrivals->parts[part].at) / 8);
+        cursor->at += cv_message_bytes(message) + arrivals->behind;
+        if (message->to != CV_NOBODY)
+            return message;
+    }
+}
+
+/* Many messages: counts those to each receiver, and puts each in its place. */
+static int count_out(struct arrivals *arrivals)
+{
+    const size_t bytes = ((size_t)arrivals->nodes + 2) * sizeof *arrivals->starts;
+    if (!arrivals->starts && !(arrivals->starts = malloc(bytes)))
+        return CV_ENOMEM;
+    memset(arrivals->starts, 0, bytes);
+    uint32_t *starts = arrivals->starts + 2, place;
+    const struct cv_message *message;
+    cv_node last = 0;
+    arrivals->by_sender = !arrivals->ring;
+    for (struct cursor cursor = {0}; (message = next_message(arrivals, &cursor, &place));) {
+        starts[message->to]++;
+        arrivals->count++;
+        arrivals->by_sender &= message->from >= last;
+        last = message->from;
+    }
+    for (cv_node node = 1; node < arrivals->nodes; node++)
+        starts[node] += starts[node - 1];
+    starts--; /* now by receiver: the messages to those before it */
+    for (struct cursor cursor = {0}; (message = next_message(arrivals, &cursor, &place));)
+        arrivals->places[starts[message->to]++] = place;
+    return 0;
+}
+
+/* Few messages: sorts them. */
+static int sort_out(struct arrivals *arrivals, size_t most)
+{
+    if (grow_numbers(arrivals, most))
+        return CV_ENOMEM;
+    const struct cv_message *message;
+    uint32_t place;
+    bool sorted = true;
+    cv_node last_to = 0, last_from = 0;
+    arrivals->by_sender = !arrivals->ring;
+    for (struct cursor cursor = {0}; (message = next_message(arrivals, &cursor, &place));) {
+        arrivals->numbers[arrivals->count++] = (uint64_t)message->to << 32 | place;
+        sorted &= message->to >= last_to;
+        arrivals->by_sender &= message->from >= last_from;
+        last_to = message->to;
+        last_from = message->from;
+    }
+    if (!sorted)
+        arrivals_sort(arrivals->numbers, arrivals->exchanged, arrivals->count, bits_of(arrivals->nodes - 1));
+    for (size_t i = 0; i < arrivals->count; i++)
+        arrivals->places[i] = (uint32_t)arrivals->numbers[i];
+    return 0;
+}
+
+static int make(struct arrivals *arrivals)
+{
+    size_t bytes = 0, longest = 0;
+    for (uint32_t i = 0; i < arrivals->part_count; i++) {
+        const size_t here = (size_t)(arrivals->parts[i].end - arrivals->parts[i].at);
+        bytes += here;
+        longest = here > longest ? here : longest;
+    }
+    const size_t most = bytes / (sizeof(struct cv_message) + arrivals->behind);
+    arrivals->shift = 0;
+    while (longest / 8 >> arrivals->shift)
+        arrivals->shift++;
+    if (arrivals->shift + bits_of(arrivals->part_count) > 32 || grow_places(arrivals, most))
+        return CV_ENOMEM; /* a list of many gigabytes */
+    arrivals->count = 0;
+    return most > FEW && most >= arrivals->nodes / DENSE_SHARE ? count_out(arrivals) : sort_out(arrivals, most);
+}
+
+int arrivals_make(struct arrivals *arrivals, struct arrivals_part part)
+{
+    arrivals->part_count = 0;
+    return add_part(arrivals, part) ? CV_ENOMEM : make(arrivals);
+}
+
+int arrivals_make_tick(struct arrivals *arrivals, struct calendar *calendar)
+{
+    struct calendar_list *list = &calendar->near[calendar->now & calendar->mask];
+    arrivals->part_count = 0;
+    for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
+        if (add_part(arrivals, (struct arrivals_part){part.at, part.end}))
+            return CV_ENOMEM;
+    return make(arrivals);
+}
+
+/* ---- by sender ---- */
+
+static uint32_t sender(const struct arrivals *arrivals, size_t index)
+{
+    const struct cv_message *message = arrivals_message(arrivals, index);
+    return cv_arrival_rank(arrivals->nodes, arrivals->ring, message->to, message->from);
+}
+
+static int sort_group(struct arrivals *arrivals, size_t first, size_t end)
+{
+    const size_t count = end - first;
+    if (grow_numbers(arrivals, count))
+        return CV_ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        arrivals->numbers[i] = (uint64_t)sender(arrivals, first + i) << 32 | arrivals->places[first + i];
+    arrivals_sort(arrivals->numbers, arrivals->exchanged, count, bits_of(arrivals->nodes - 1));
+    for (size_t i = 0; i < count; i++)
+        arrivals->places[first + i] = (uint32_t)arrivals->numbers[i];
+    return 0;
+}
+
+size_t arrivals_group(struct arrivals *arrivals, size_t first)
+{
+    const cv_node to = arrivals_message(arrivals, first)->to;
+    size_t end = first + 1;
+    bool sorted = true;
+    for (uint32_t last = sender(arrivals, first); end < arrivals->count; end++) {
+        const struct cv_message *message = arrivals_message(arrivals, end);
+        if (message->to != to)
+            break;
+        const uint32_t here = cv_arrival_rank(arrivals->nodes, arrivals->ring, to, message->from);
+        sorted &= here >= last;
+        last = here;
+    }
+    return sorted || !sort_group(arrivals, first, end) ? end : 0;
+}

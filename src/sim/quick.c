@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Every node must receive its messages of a tick in the order of arrivals.h. Which node goes first matters to nobody
+ * here, so most ticks need no sorting:
+ *
+ *   - On a ring, those from the predecessor come first. They are handled as they stand in the list; the others are set
+ *     aside, and follow.
+ *   - Elsewhere the list is often in order for every receiver, because the senders took their turns in order.
+ *
+ * Something that judges several nodes together, such as mutual exclusion, wants the nodes in order, too.
+ */
+#include "sim/quick.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/engine.h"
+
+#define BYTES_AT_A_STRETCH ((size_t)1 << 24) /* bytes of messages between two reports of progress */
+#define FEW_BYTES ((size_t)1 << 17) /* with fewer bytes of messages under way, all receivers fit in the cache */
+#define AHEAD 12                    /* a receiver is fetched into the cache so many messages ahead */
+
+#define INLINED static inline __attribute__((always_inline))
+
+/* What a run is like. The loops are compiled for each combination that is used. */
+struct quick_way {
+    bool unit; /* every message takes one tick */
+    bool asks; /* the first messages are checked for validity */
+    bool ring; /* messages go round a ring, and the order of nodes does not matter */
+};
+
+/*
+ * Messages are a few words long, so a loop is faster than a call. It copies word by word, and the compiler is kept from
+ * copying two at once: the processor must wait if it reads two words together that were just written one by one.
+ */
+static inline void copy_words(void *to, const void *from, size_t bytes)
+{
+    uint64_t *target = to;
+    const uint64_t *source = from;
+    for (size_t i = 0; i < bytes / 8; i++) {
+        target[i] = source[i];
+        __asm__ volatile("");
+    }
+}
+
+/*
+ * Fetches the receiver of a later message into the cache. Returns the bytes of that message. Always inlined: the
+ * compiler drops the call of a function that does nothing but fetch.
+ */
+INLINED size_t expect(const struct cv_sim *sim, const struct cv_message *message, bool unit)
+{
+    if (!unit && sim->fifo.onward)
+        __builtin_prefetch(&sim->fifo.onward[message->to], 1);
+    __builtin_prefetch(world_first_node(sim, message->to), 1);
+    __builtin_prefetch(&sim->group.ids[message->to]);
+    return cv_message_bytes(message);
+}
+
+/* ---- sending ---- */
+
+/* Moves the outbox to the calendar: every message arrives, in order, and no observer listens. */
+INLINED void send_outbox(struct cv_sim *sim, bool unit)
+{
+    struct cv_self *me = &sim->self;
+    for (size_t at = 0; at < me->used;) {
+        const struct cv_message *message = (const void *)(me->outbox + at);
+        const size_t bytes = cv_message_bytes(message);
+        uint64_t due = sim->now + 1;
+        if (!unit) {
+            due = sim->now + cv_arrival_delay(&sim->scenario->delay, world_draw_delay(sim, message));
+            if (fifo_order(&sim->fifo, message->from, message->to, sim->now, &due))
+                sim->out_of_memory = true;
+            /* If few messages are under way, the receiver is still in the cache when the message is due. */
+            if (sim->mail.pending <= FEW_BYTES)
+                expect(sim, message, unit);
+        }
+        void *record = calendar_add(&sim->mail, due, bytes);
+        if (!record) {
+            sim->out_of_memory = true;
+            return;
+        }
+        copy_words(record, message, bytes);
+        at += bytes;
+    }
+}
+
+void quick_send(struct cv_sim *sim)
+{
+    if (sim->scenario->delay.model == CV_DELAY_UNIT)
+        send_outbox(sim, true);
+    else
+        send_outbox(sim, false);
+}
+
+/*
+ * If every message takes one tick, the next tick's list is the outbox of all steps of this tick: they write their
+ * messages into the calendar.
+ */
+static void use_list(struct cv_sim *sim, const struct calendar_list *list)
+{
+    struct cv_self *me = &sim->self;
+    me->outbox = list->write;
+    me->room = (size_t)(list->limit - list->write);
+    me->used = 0;
+}
+
+/* The step had more messages than the list had room for, so it ended in the larger outbox. */
+static __attribute__((noinline)) void leave_list(struct cv_sim *sim, const struct calendar_list *list)
+{
+    calendar_close(&sim->mail, sim->now + 1, sim->step_at);
+    send_outbox(sim, true);
+    use_list(sim, list);
+}
+
+/* ---- one step ---- */
+
+INLINED void take_step(struct cv_sim *sim, const struct cv_kind *kinds, const struct cv_message *message, bool asks)
+{
+    struct node *it = world_first_node(sim, message->to);
+    const uint64_t clock = (it->clock > message->clock ? it->clock : message->clock) + 1;
+    world_open(sim, message->to, it);
+    sim->self.clock = clock;
+    assert(message->kind < sim->kinds); /* a kind that the algorithm's table does not have */
+    sim->run.count[message->kind] += message->to != message->from;
+    if (asks && sim->asks && !world_can_be(sim, message))
+        return;
+    kinds[message->kind].receive(&sim->self, message);
+    if (sim->self.effects) {
+        world_apply(sim, it);
+        sim->self.effects = 0;
+    }
+    it->clock = sim->self.clock & CV_CLOCK_MASK;
+}
+
+/* Handles a message, and sends what its step has to send. */
+INLINED void handle(struct cv_sim *sim, const struct cv_kind *kinds, const struct cv_message *message,
+                    const struct calendar_list *list, struct quick_way way)
+{
+    struct cv_self *me = &sim->self;
+    if (way.unit) {
+        const unsigned char *outbox = me->outbox;
+        sim->step_at = me->used;
+        take_step(sim, kinds, message, way.asks);
+        if (me->outbox != outbox)
+            leave_list(sim, list);
+    } else {
+        take_step(sim, kinds, message, way.asks);
+        send_outbox(sim, false);
+        me->used = 0;
+    }
+}
+
+/* ---- messages that wait for the others of their tick ---- */
+
+static __attribute__((noinline)) bool grow_aside(struct cv_sim *sim, size_t bytes)
+{
+    struct aside *aside = &sim->aside;
+    const size_t room = (aside->room + bytes) * 2;
+    unsigned char *grown = realloc(aside->bytes, room);
+    if (!grown) {
+        sim->out_of_memory = true;
+        return false;
+    }
+    aside->bytes = grown;
+    aside->room = room;
+    return true;
+}
+
+/* Is this message from the predecessor? If not, sets it aside. */
+INLINED bool comes_first(struct cv_sim *sim, const struct cv_message *message)
+{
+    const uint32_t last = sim->group.nodes - 1, onward = message->to - message->from;
+    if (__builtin_expect(onward == 1, 1) || (message->to == 0 && message->from == last))
+        return true;
+    struct aside *aside = &sim->aside;
+    const size_t bytes = cv_message_bytes(message);
+    if (aside->room - aside->used < bytes && !grow_aside(sim, bytes))
+        return false;
+    copy_words(aside->bytes + aside->used, message, bytes);
+    aside->used += bytes;
+    aside->strays |= onward != UINT32_MAX && (message->from != 0 || message->to != last);
+    return false;
+}
+
+/* ---- one tick ---- */
+
+/* The messages of a stretch, as they stand; on a ring only those from predecessors. */
+INLINED void handle_part(struct cv_sim *sim, struct calendar_part part, const struct calendar_list *list,
+                         struct quick_way way)
+{
+    const struct cv_kind *kinds = sim->algorithm->kinds;
+    /* The only message of a tick is handled at once: it is too late to fetch its receiver. */
+    const bool near = sim->small || part.end - part.at <= (ptrdiff_t)(2 * sizeof(struct cv_message));
+    const unsigned char *ahead = near ? part.end : part.at;
+    for (int i = 0; i < AHEAD && ahead < part.end; i++)
+        ahead += expect(sim, (const void *)ahead, way.unit);
+    while (part.at < part.end) {
+        const struct cv_message *message = (const void *)part.at;
+        if (ahead < part.end)
+            ahead += expect(sim, (const void *)ahead, way.unit);
+        part.at += cv_message_bytes(message);
+        if (!way.ring || comes_first(sim, message))
+            handle(sim, kinds, message, list, way);
+    }
+}
+
+/* The messages that were put in order. */
+INLINED void handle_in_order(struct cv_sim *sim, const struct calendar_list *list, struct quick_way way)
+{
+    const struct cv_kind *kinds = sim->algorithm->kinds;
+    struct arrivals *arrivals = &sim->arrivals;
+    for (size_t at = 0, end; at < arrivals->count; at = end) {
+        end = arrivals->by_sender ? arrivals->count : arrivals_group(arrivals, at);
+        if (!end) {
+            sim->out_of_memory = true;
+            return;
+        }
+        for (size_t i = at; i < end; i++) {
+            if (i + AHEAD < arrivals->count)
+                __builtin_prefetch(arrivals_message(arrivals, i + AHEAD));
+            if (i + AHEAD / 2 < arrivals->count)
+                expect(sim, arrivals_message(arrivals, i + AHEAD / 2), way.unit);
+            handle(sim, kinds, arrivals_message(arrivals, i), list, way);
+        }
+    }
+}
+
+static __attribute__((noinline)) void put_in_order(struct cv_sim *sim)
+{
+    if (arrivals_make_tick(&sim->arrivals, &sim->mail)) {
+        sim->out_of_memory = true;
+        sim->arrivals.count = 0;
+    }
+}
+
+/* The messages that were set aside. All from successors: each node has one sender, and the list is in its order. */
+INLINED void handle_aside(struct cv_sim *sim, const struct calendar_list *list, struct quick_way way)
+{
+    struct aside *aside = &sim->aside;
+    if (!aside->used)
+        return;
+    unsigned char *end = aside->bytes + aside->used;
+    if (!aside->strays) {
+        const struct quick_way rest = {.unit = way.unit};
+        handle_part(sim, (struct calendar_part){aside->bytes, end, NULL}, list, rest);
+    } else if (arrivals_make(&sim->arrivals, (struct arrivals_part){aside->bytes, end})) {
+        sim->out_of_memory = true;
+    } else {
+        handle_in_order(sim, list, way);
+    }
+    aside->used = 0;
+    aside->strays = false;
+}
+
+static bool is_empty(const struct calendar_list *list)
+{
+    return !list->first && (!list->write || list->write == list->data);
+}
+
+static bool is_alone(const struct calendar_list *list)
+{
+    return !list->first && list->write == list->data + cv_message_bytes((const void *)list->data);
+}
+
+/*
+ * Are the messages to each node in the order of their senders, in the tick's list? `heard` keeps for each node the last
+ * sender in this tick.
+ */
+static __attribute__((noinline)) bool is_ordered(struct cv_sim *sim)
+{
+    struct calendar_list *list = &sim->mail.near[sim->now & sim->mail.mask];
+    const uint64_t stamp = (sim->now + 1) << 32;
+    if (!sim->heard && !(sim->heard = calloc(sim->group.nodes, sizeof *sim->heard))) {
+        sim->out_of_memory = true;
+        return true;
+    }
+    for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
+        while (part.at < part.end) {
+            const struct cv_message *message = (const void *)part.at;
+            const uint64_t here = stamp | message->from, last = sim->heard[message->to];
+            if (last > here && last >> 32 == stamp >> 32)
+                return false;
+            sim->heard[message->to] = here;
+            part.at += cv_message_bytes(message);
+        }
+    return true;
+}
+
+/* Handles the messages of the tick. Returns their bytes. */
+INLINED size_t handle_tick(struct cv_sim *sim, const struct calendar_list *list, struct quick_way way)
+{
+    const struct calendar_list *due = &sim->mail.near[sim->now & sim->mail.mask];
+    size_t handled = 0;
+    if (is_empty(due))
+        return 0;
+    sim->run.time = sim->now;
+    if (!way.ring && !is_alone(due) && (way.asks || sim->orderly || !is_ordered(sim))) {
+        put_in_order(sim);
+        handle_in_order(sim, list, way);
+        for (uint32_t i = 0; i < sim->arrivals.part_count; i++)
+            handled += (size_t)(sim->arrivals.parts[i].end - sim->arrivals.parts[i].at);
+        calendar_drop(&sim->mail);
+        return handled;
+    }
+    for (struct calendar_part part = calendar_take(&sim->mail); part.at; part = calendar_take_next(&sim->mail, part)) {
+        handled += (size_t)(part.end - part.at);
+        handle_part(sim, part, list, way);
+    }
+    if (way.ring)
+        handle_aside(sim, list, way);
+    return handled;
+}
+
+/* ---- many ticks ---- */
+
+/*
+ * Goes on to the next tick with messages, unless something else comes first. In plain runs nothing is planned, so that
+ * can only be timers, the end, and now and then a report of progress.
+ */
+static inline bool go_on(struct cv_sim *sim, bool unit, size_t handled)
+{
+    if (!sim->mail.pending || sim->alarms.pending || handled > BYTES_AT_A_STRETCH || world_interrupted(sim))
+        return false;
+    const uint64_t next = unit               ? sim->now + 1
+                          : sim->mail.direct ? calendar_next_direct(&sim->mail)
+                                             : calendar_next(&sim->mail);
+    if (next > sim->scenario->until)
+        return false;
+    if (!sim->mail.direct && calendar_advance(&sim->mail, next))
+        sim->out_of_memory = true;
+    sim->now = sim->mail.now = sim->alarms.now = next;
+    return true;
+}
+
+INLINED void handle_ticks(struct cv_sim *sim, struct quick_way way)
+{
+    size_t handled = 0;
+    world_use_outbox(sim);
+    do {
+        const struct calendar_list *list = way.unit ? calendar_open(&sim->mail, sim->now + 1) : NULL;
+        if (way.unit)
+            use_list(sim, list);
+        handled += handle_tick(sim, list, way);
+        if (way.unit)
+            calendar_close(&sim->mail, sim->now + 1, sim->self.used);
+    } while (go_on(sim, way.unit, handled));
+}
+
+static __attribute__((noinline)) void ring_unit(struct cv_sim *sim)
+{
+    handle_ticks(sim, (struct quick_way){.unit = true, .ring = true});
+}
+
+static __attribute__((noinline)) void ring_random(struct cv_sim *sim)
+{
+    handle_ticks(sim, (struct quick_way){.ring = true});
+}
+
+static __attribute__((noinline)) void network_unit(struct cv_sim *sim)
+{
+    handle_ticks(sim, (struct quick_way){.unit = true});
+}
+
+static __attribute__((noinline)) void network_random(struct cv_sim *sim)
+{
+    handle_ticks(sim, (struct quick_way){0});
+}
+
+static __attribute__((noinline)) void asking(struct cv_sim *sim, bool unit)
+{
+    if (unit)
+        handle_ticks(sim, (struct quick_way){.unit = true, .asks = true});
+    else
+        handle_ticks(sim, (struct quick_way){.asks = true});
+}
+
+void quick_mail(struct cv_sim *sim)
+{
+    const bool unit = sim->scenario->delay.model == CV_DELAY_UNIT;
+    if (sim->asks)
+        asking(sim, unit);
+    else if (sim->arrivals.ring && !sim->orderly)
+        (unit ? ring_unit : ring_random)(sim);
+    else
+        (unit ? network_unit : network_random)(sim);
+}
+
+/* ---- the end ---- */
+
+static void count_list(struct cv_sim *sim, struct calendar_list *list, size_t ahead)
+{
+    for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
+        while (part.at < part.end) {
+            const struct cv_message *message = (const void *)(part.at + ahead);
+            part.at += ahead + cv_message_bytes(message);
+            sim->run.count[message->kind] += message->to != message->from;
+        }
+}
+
+void quick_count_rest(struct cv_sim *sim)
+{
+    for (uint64_t slot = 0; sim->mail.pending && slot <= sim->mail.mask; slot++)
+        count_list(sim, &sim->mail.near[slot], 0);
+    for (uint32_t block = 0; sim->mail.pending && sim->mail.far && block < CALENDAR_BLOCKS; block++)
+        count_list(sim, &sim->mail.far[block], CALENDAR_FAR_HEAD);
+}
