@@ -54,8 +54,8 @@ run: packages $(BUILD)/build.ninja ## five processes elect, fail over and take t
 # A build that was set up before test-packages had installed MPI does not know of it.
 notice-mpi:
 	@for build in $(BUILD) $(ASAN); do \
-	  [ ! -e $$build/build.ninja ] || [ -e $$build/conclave-openmpi.so ] || ! pkg-config --exists ompi-c || \
-	    $(call quietly,$$build,meson setup --reconfigure $$build); done
+	  if [ -e $$build/build.ninja ] && [ ! -e $$build/conclave-openmpi.so ] && pkg-config --exists ompi-c; then \
+	    $(call quietly,$$build,meson setup --reconfigure $$build); fi; done
 
 test: test-packages notice-mpi build asan ## all tests, and the quick ones again under the sanitizers
 	@scripts/run-tests $(BUILD) $(ASAN):quick
