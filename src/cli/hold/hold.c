@@ -342,7 +342,7 @@ static void attend_session(struct run *run)
 /* Of several locks the names are lines, and the fences stand in their order. */
 static void describe_to_command(const struct run *run)
 {
-    char digits[24], numbered[32], names[CONCLAVE_NAMES * (CONCLAVE_NAME_BYTES + 1)], fences[CONCLAVE_NAMES * 24];
+    char digits[24], numbered[40], names[CONCLAVE_NAMES * (CONCLAVE_NAME_BYTES + 1)], fences[CONCLAVE_NAMES * 24];
     const int64_t now_ms = cv_unix_ms();
     const int64_t sure_ms = left_ms(run);
     size_t names_end = 0, fences_end = 0;
