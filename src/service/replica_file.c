@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <xxhash.h>
 
 #include "service/replica_table.h"
@@ -25,8 +27,13 @@ static void name_file(const uint64_t key[2], char file[CV_KEPT_FILE_NAME + 1])
 
 struct replica *replica_file_find(const struct cv_service *service, const char *file)
 {
-    uint64_t key[2];
-    return sscanf(file, "%16" SCNx64 "%16" SCNx64, &key[0], &key[1]) == 2 ? replica_find_key(service, key) : NULL;
+    if (strlen(file) != CV_KEPT_FILE_NAME)
+        return NULL;
+    char first[CV_KEPT_FILE_NAME + 1];
+    memcpy(first, file, sizeof first);
+    first[CV_KEPT_FILE_NAME / 2] = 0;
+    const uint64_t key[2] = {strtoull(first, NULL, 16), strtoull(file + CV_KEPT_FILE_NAME / 2, NULL, 16)};
+    return replica_find_key(service, key);
 }
 
 /* The head, the digest of the rest, then the recipe, the version, the name and the state. */

@@ -118,7 +118,7 @@ int plugin_object(const char *path, const char **object, struct cv_complaint *co
         free(fresh);
         return error;
     }
-    memcpy(fresh->source, path, strlen(path));
+    memcpy(fresh->source, path, strlen(path) + 1);
     fresh->next = all_compiled;
     all_compiled = fresh;
     *object = fresh->object;
