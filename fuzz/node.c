@@ -71,11 +71,11 @@ static void compare(const struct grant *old, const struct grant *new)
 }
 
 static void on_grant(void *context, const struct cv_instance *instance, uint64_t fence, uint64_t session, bool shared,
-                     enum cv_grant_event event, uint64_t ttl_ms)
+                     enum cv_grant_event event, uint64_t ttl_ms, uint64_t replaced)
 {
     const struct node *node = context;
     const struct cv_text name = cv_instance_name(instance);
-    (void)session, (void)ttl_ms;
+    (void)session, (void)ttl_ms, (void)replaced;
     if (name.length >= sizeof grants->name)
         return;
     for (uint32_t i = 0; event == CV_GRANT_ENDS && i < grant_count; i++)

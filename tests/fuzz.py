@@ -29,7 +29,7 @@ FUZZERS |= {"formula": ["src/core/**/*.c"], "graph": ["src/core/**/*.c"], "http"
             "settings": [*ALGORITHMS, "src/live/settings/*.c", "src/secure/acl.c", "src/group/terms.c"]}
 FUZZERS["replay"] = [*ALGORITHMS, "src/guard/*.c", "src/plugin/*.c", "src/secure/digest.c", "src/secure/openssl.c", "src/check/**/*.c", "src/explore/decision_text.c", "src/property/**/*.c", "src/show/**/*.c",
                      *(f"src/cli/{name}.c" for name in ("study/replay_file", "study/check_options", "study/check_report",
-                                                        "study/sim_options", "study/plugin", "study/step_limit", "options", "nearest", "command"))]
+                                                        "study/sim_options", "study/plugin", "study/plugin_source", "study/step_limit", "options", "nearest", "command"))]
 FUZZERS["explore"] = [*ALGORITHMS, "src/guard/*.c", "src/explore/*.c", "src/check/**/*.c", "src/property/**/*.c", "src/show/**/*.c"]
 FUZZERS["node"] = [*ALGORITHMS, "src/group/**/*.c", "src/live/**/*.c", "src/service/**/*.c", "src/resp/*.c", "src/secure/**/*.c"]
 WRAPPED = ["disk_open", "disk_close", "uv_run", "uv_queue_work", "uv_getaddrinfo"]  # see fuzz/world.h

@@ -21,7 +21,7 @@ MUTEXES = os.environ.get("CONCLAVE_MUTEXES", str(SOURCE / "build" / "tests" / "m
 SYNCHRONIZERS = os.environ.get("CONCLAVE_SYNCHRONIZERS", str(SOURCE / "build" / "tests" / "synchronizers"))
 CONCLAVE = os.environ.get("CONCLAVE", str(SOURCE / "build" / "conclave"))
 WORKERS = 2
-PATIENCE_SECONDS = 90
+PATIENCE_SECONDS = 400  # alone it is ten
 
 
 class Mutant:

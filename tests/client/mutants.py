@@ -39,7 +39,7 @@ MUTANTS = [
     ("the signal is dropped", HOLD, "HOLD_SIGNAL + WTERMSIG(report->value)", "HOLD_SIGNAL", "lock.py check_exit_codes"),
     ("a loss is ignored", HOLD, "    guard_limit(&run->guard, 0, in_peace ? run->kill_ms : 0);", "", "lock.py check_lost"),
     ("no time to tidy up", HOLD, "in_peace ? run->kill_ms : 0", "0", "lock.py check_graceful"),
-    ("killed only when it is too late", HOLD, "ends_ms - left_ms / 5;", "ends_ms + left_ms / 5;", "lock.py check_in_time"),
+    ("killed only when it is too late", HOLD, "ends_ms - sure_ms / 5;", "ends_ms + sure_ms / 5;", "lock.py check_in_time"),
     ("not given back", HOLD, "    if (run->lost)\n        return;\n    const int error = give_up(run);", "    return;\n    const int error = give_up(run);",
      "lock.py check_ttl"),
     ("renewals push the end of leftovers away", GUARD, "order.kill_ms < watch->leftover_ms ? order.kill_ms : watch->leftover_ms",

@@ -352,8 +352,8 @@ def links_are_not_followed():
             code, said = start_in(directory)
             assert victim.read_text() == "precious\n", (name, victim.read_bytes()[:50])
             assert code == 0 or said.count("\n") == 1, (name, code, said)
-            for path in directory.iterdir():
-                path.unlink()
+            shutil.rmtree(directory)
+            directory.mkdir(0o755)
         assert start_in(directory)[0] == 0
 
 

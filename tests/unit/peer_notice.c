@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "service/peer_notice.h"
+#include "service/sharing.h"
 
 static const enum cv_subject subject_of[PEER_NOTICE_KINDS] = {
     [PEER_NOTICE_LEADS] = CV_SUBJECT_LEADER,    [PEER_NOTICE_LED] = CV_SUBJECT_LEADER,
@@ -213,7 +214,7 @@ static void test_forged_numbers(void **state)
     refuse((struct peer_notice){.hold_kinds = 4}, PEER_NOTICE_UNLOCK);
     refuse((struct peer_notice){.attribute = 1ull << 32}, PEER_NOTICE_STANDS);
     refuse((struct peer_notice){.shared = 2}, PEER_NOTICE_TRY);
-    refuse((struct peer_notice){.sharing_kind = 7}, PEER_NOTICE_SHARING);
+    refuse((struct peer_notice){.sharing_kind = SHARING_LAST + 1}, PEER_NOTICE_SHARING);
     refuse((struct peer_notice){.generation = UINT64_MAX}, PEER_NOTICE_SHARING);
     refuse((struct peer_notice){.first = UINT64_MAX}, PEER_NOTICE_SHARING);
     refuse((struct peer_notice){.asked_back = 2}, PEER_NOTICE_ANSWER);
