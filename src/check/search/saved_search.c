@@ -114,8 +114,8 @@ static int read_states(struct crew *crew, struct file_reader *reader, uint64_t c
     const size_t bytes = parent_record_bytes(table->wide);
     if (count > file_reader_left(reader) / bytes)
         return CV_EINPUT;
-    const uint64_t filled = table->compact ? FILLED_COMPACT : FILLED;
-    if (count > table->room / 100 * filled && table_grow(table, count / filled * 100 + table->room / 4))
+    const uint64_t needed = count * 100 / (table->compact ? FILLED_COMPACT : FILLED) + 1;
+    if (needed > table->room && table_grow(table, needed + table->room / 4))
         return CV_ENOMEM;
     for (uint64_t i = 0; i < count; i++) {
         struct parent_record record = {0};
