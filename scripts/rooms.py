@@ -36,6 +36,7 @@ ROOMS = {
     "ranks": ("the processes of one job, on many machines; alone knows MPI", 0, 0, "study"),
     "partition": ("shares of a graph; alone knows METIS", 1, 1, "study"),
     "property": ("what must hold, in a simulated, checked or live run", 2, 2, "study"),
+    "saved": ("files from which long work goes on", 7, 7, "study"),
     "guard": ("handlers of plugins, and what they do wrong", 3, 3, "study"),
     "group": ("views, leases; alone knows libraft", 4, 4, "run"),
     "secure": ("keys, TLS, ACLs; alone knows OpenSSL", 5, 5, "run"),

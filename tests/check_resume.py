@@ -110,7 +110,7 @@ def refuses(directory):
     good = make_checkpoint(directory)
     bytes_of = good.read_bytes()
     bad = pathlib.Path(directory, "bad")
-    damaged = "it is damaged, or not a checkpoint; expected one of conclave check"
+    damaged = "it is damaged, or not a checkpoint of conclave"
 
     def refused(expected, options=LARGE, *more, file=bad):
         done = run(options, "--resume", str(file), *more)

@@ -24,11 +24,12 @@ ROOMS = {
     "guard": {"core"},
     "property": {"core"},
     "partition": {"core"},
-    "sim": {"core", "guard", "partition", "property"},
+    "saved": {"core"},
+    "sim": {"core", "guard", "partition", "property", "saved"},
     "ranks": {"core"},
     "run": {"core", "guard", "property", "ranks", "secure"},
     "show": {"core", "property"},
-    "check": {"core", "guard", "property"},
+    "check": {"core", "guard", "property", "saved"},
     "explore": {"algorithm", "core", "guard", "property", "show", "check"},
     "group": {"core"},
     "secure": {"core"},
@@ -37,7 +38,7 @@ ROOMS = {
     "resp": {"core"},
     "service": {"core", "group", "live", "secure", "resp"},
     "client": {"core", "resp", "secure"},
-    "cli": {"algorithm", "core", "guard", "partition", "property", "ranks", "sim", "run", "show", "check", "explore", "group", "live", "plugin", "service", "client", "secure", "resp"},
+    "cli": {"algorithm", "core", "guard", "partition", "property", "ranks", "saved", "sim", "run", "show", "check", "explore", "group", "live", "plugin", "service", "client", "secure", "resp"},
 }
 
 # Rooms within rooms, the lowest first: a file may include what stands in its own and in those before. "" is the room itself.

@@ -8,7 +8,6 @@
 
 #include "check/fixpoint.h"
 #include "check/order_search.h"
-#include "check/setting/checkpoint.h"
 #include "check/shrink.h"
 #include "check/state/memory.h"
 #include "check/symmetry/counter_test.h"
@@ -16,6 +15,7 @@
 #include "core/scenario/synchronous_run.h"
 #include "core/wall_clock.h"
 #include "guard/guarded.h"
+#include "saved/checkpoint.h"
 
 /* Which search is going on: in a checkpoint. */
 struct saved_check {

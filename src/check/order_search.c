@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "check/fixpoint.h"
-#include "check/setting/checkpoint.h"
 #include "check/symmetry/counter_test.h"
 #include "check/symmetry/order_image.h"
 #include "check/symmetry/order_symmetry.h"
+#include "saved/checkpoint.h"
 
 #define MOST_THREADS 64u
 
@@ -96,7 +96,7 @@ static void recall(struct order_search *order_search)
     struct model *model = order_search->model;
     if (!cv_checkpoint_recall(checkpoint, CHECKPOINT_ORDERS, saved, sizeof *saved))
         return;
-    checkpoint_is_found(checkpoint);
+    cv_checkpoint_is_found(checkpoint);
     order_search->order = saved->next;
     order_search->more = saved->more;
     order_search->again = saved->open_count < MOST_THREADS ? saved->open_count : MOST_THREADS;
@@ -195,7 +195,7 @@ static void add_search(struct order_search *order_search, const struct search *s
     order_search->model->leaves_topology |= model->leaves_topology;
     if (!error && search->end == SEARCH_COMPLETE)
         note_finished(order_search, search, model);
-    if (checkpoint_is_due(order_search->model->setting.options.checkpoint))
+    if (cv_checkpoint_is_due(order_search->model->setting.options.checkpoint))
         save(order_search);
     pthread_mutex_unlock(&order_search->lock);
 }

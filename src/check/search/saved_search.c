@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "check/setting/checkpoint.h"
 #include "check/state/saved_model.h"
+#include "saved/checkpoint.h"
 
 /* A table may be as full as this, in percent, when the search goes on. */
 #define FILLED 60u

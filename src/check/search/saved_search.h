@@ -7,7 +7,7 @@
 #define CONCLAVE_CHECK_SEARCH_SAVED_SEARCH_H
 
 #include "check/search/crew.h"
-#include "check/setting/saved_file.h"
+#include "saved/saved_file.h"
 
 /* Writes the checkpoint. No other thread may be at work. */
 void saved_search_write(struct crew *crew);

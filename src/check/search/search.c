@@ -6,8 +6,8 @@
 #include "check/search/depth_first.h"
 #include "check/search/saved_search.h"
 #include "check/search/visit.h"
-#include "check/setting/checkpoint.h"
 #include "check/step/initial_state.h"
+#include "saved/checkpoint.h"
 
 #define LOOK_AROUND_EVERY 1024u
 
@@ -48,7 +48,7 @@ static void look_around(struct worker *worker)
         crew_halt(crew, SEARCH_DISK);
     const bool interrupted = options->interrupted && *options->interrupted;
     if (options->checkpoint && options->checkpoint->path) {
-        if (interrupted || checkpoint_is_due(options->checkpoint))
+        if (interrupted || cv_checkpoint_is_due(options->checkpoint))
             crew->wants_save = true;
         if (crew->wants_save)
             crew_save(crew);
@@ -275,11 +275,11 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
                     : expander_init(&crew.workers[i].expander, model, i ? &crew.workers[0].expander.stepper.own : NULL);
         error = error ? error : reducer_init(&crew.workers[i].reducer, model);
     }
-    struct file_reader *saved = checkpoint_search(model->setting.options.checkpoint);
+    struct file_reader *saved = cv_checkpoint_content(model->setting.options.checkpoint);
     if (!error)
         error = saved ? saved_search_read(&crew, saved) : begin(&crew);
     if (saved)
-        checkpoint_is_found(model->setting.options.checkpoint);
+        cv_checkpoint_is_found(model->setting.options.checkpoint);
     if (!error)
         run_threads(&crew);
     crew_note_memory(&crew);

@@ -6,8 +6,8 @@
 #ifndef CONCLAVE_CHECK_STATE_SAVED_MODEL_H
 #define CONCLAVE_CHECK_STATE_SAVED_MODEL_H
 
-#include "check/setting/saved_file.h"
 #include "check/state/model.h"
+#include "saved/saved_file.h"
 
 void saved_model_write(const struct model *model, struct file_writer *writer);
 

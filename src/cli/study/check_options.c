@@ -308,6 +308,7 @@ int check_resume(struct check_request *request, const struct cv_scenario *scenar
         return CV_ENOMEM;
     free(request->identity);
     checkpoint->identity = request->identity = longer;
+    checkpoint->kind = "check";
     checkpoint->tell = tell_failure;
     request->options.checkpoint = checkpoint;
     return cv_checkpoint_open(checkpoint, complaint);

@@ -4,8 +4,8 @@
 #define CONCLAVE_CLI_STUDY_CHECK_OPTIONS_H
 
 #include "check/check.h"
-#include "check/setting/checkpoint.h"
 #include "cli/study/sim_options.h"
+#include "saved/checkpoint.h"
 
 struct check_request {
     struct sim_request group; /* the algorithm, the group and the pictures, as for `conclave sim` */

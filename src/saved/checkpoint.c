@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "check/setting/checkpoint.h"
+#include "saved/checkpoint.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,15 +9,16 @@
 
 #include "core/wall_clock.h"
 
-static const char MAGIC[24] = "conclave checkpoint 1\n";
+static const char MAGIC[24] = "conclave checkpoint 2\n";
 
-/* A checkpoint that takes long is written less often, so that the check spends most of its time searching. */
+/* A checkpoint that takes long is written less often, so that most of the time goes into the work. */
 #define LEAST_SHARE 10u
 
+#define MOST_KIND 64u
 #define MOST_IDENTITY ((uint64_t)1 << 24)
 #define MOST_PART ((uint64_t)1 << 28)
 
-/* ---- what is checked ---- */
+/* ---- what is done ---- */
 
 uint64_t cv_checkpoint_hash(const void *bytes, size_t count, uint64_t before)
 {
@@ -71,9 +72,9 @@ static int compare_identities(const struct cv_checkpoint *checkpoint, const char
         return cv_complain(complaint, "--resume %s: another build of conclave wrote it; expected this one",
                            checkpoint->resume);
     if (theirs && ours)
-        return cv_complain(complaint, "--resume %s: it belongs to a check with %.*s, not %.*s", checkpoint->resume,
-                           (int)line_length(theirs), theirs, (int)line_length(ours), ours);
-    return cv_complain(complaint, "--resume %s: it belongs to a check %s %.*s", checkpoint->resume,
+        return cv_complain(complaint, "--resume %s: it belongs to a %s with %.*s, not %.*s", checkpoint->resume,
+                           checkpoint->kind, (int)line_length(theirs), theirs, (int)line_length(ours), ours);
+    return cv_complain(complaint, "--resume %s: it belongs to a %s %s %.*s", checkpoint->resume, checkpoint->kind,
                        theirs ? "with" : "without", (int)line_length(theirs ? theirs : ours), theirs ? theirs : ours);
 }
 
@@ -101,8 +102,16 @@ static int read_parts(struct cv_checkpoint *checkpoint, struct cv_complaint *com
     size_t length;
     file_read(checkpoint->reader, magic, sizeof magic);
     if (memcmp(magic, MAGIC, sizeof MAGIC) != 0)
-        return cv_complain(complaint, "--resume %s: expected a checkpoint of this version of conclave check",
+        return cv_complain(complaint, "--resume %s: expected a checkpoint of this version of conclave",
                            checkpoint->resume);
+    char *kind = read_piece(checkpoint->reader, MOST_KIND, &length);
+    const bool foreign = kind && strcmp(kind, checkpoint->kind) != 0;
+    if (foreign)
+        cv_complain(complaint, "--resume %s: it belongs to a %s; expected one of a %s", checkpoint->resume, kind,
+                    checkpoint->kind);
+    free(kind);
+    if (!kind || foreign)
+        return kind ? CV_EINPUT : CV_ENOMEM;
     char *identity = read_piece(checkpoint->reader, MOST_IDENTITY, &length);
     const int error = identity ? compare_identities(checkpoint, identity, complaint) : CV_ENOMEM;
     free(identity);
@@ -110,7 +119,7 @@ static int read_parts(struct cv_checkpoint *checkpoint, struct cv_complaint *com
         if (file_read_number(checkpoint->reader) &&
             !(checkpoint->found[i] = read_piece(checkpoint->reader, MOST_PART, &checkpoint->found_bytes[i])))
             return CV_ENOMEM;
-    checkpoint->has_search = !error && file_read_number(checkpoint->reader);
+    checkpoint->has_content = !error && file_read_number(checkpoint->reader);
     return error;
 }
 
@@ -139,8 +148,7 @@ int cv_checkpoint_open(struct cv_checkpoint *checkpoint, struct cv_complaint *co
         return read_parts(checkpoint, complaint);
     }
     return cv_complain(complaint, "--resume %s: %s", checkpoint->resume,
-                       reason ? strerror(reason)
-                              : "it is damaged, or not a checkpoint; expected one of conclave check");
+                       reason ? strerror(reason) : "it is damaged, or not a checkpoint of conclave");
 }
 
 static void forget(struct cv_checkpoint *checkpoint, enum checkpoint_part part)
@@ -149,19 +157,19 @@ static void forget(struct cv_checkpoint *checkpoint, enum checkpoint_part part)
     checkpoint->found[part] = NULL;
 }
 
-void checkpoint_is_found(struct cv_checkpoint *checkpoint)
+void cv_checkpoint_is_found(struct cv_checkpoint *checkpoint)
 {
     for (uint32_t i = 0; i < CHECKPOINT_PARTS; i++)
         forget(checkpoint, (enum checkpoint_part)i);
     if (checkpoint->reader)
         file_reader_close(checkpoint->reader);
     checkpoint->reader = NULL;
-    checkpoint->has_search = false;
+    checkpoint->has_content = false;
 }
 
 void cv_checkpoint_close(struct cv_checkpoint *checkpoint)
 {
-    checkpoint_is_found(checkpoint);
+    cv_checkpoint_is_found(checkpoint);
 }
 
 bool cv_checkpoint_recall(struct cv_checkpoint *checkpoint, enum checkpoint_part part, void *bytes, size_t count)
@@ -173,9 +181,9 @@ bool cv_checkpoint_recall(struct cv_checkpoint *checkpoint, enum checkpoint_part
     return true;
 }
 
-struct file_reader *checkpoint_search(struct cv_checkpoint *checkpoint)
+struct file_reader *cv_checkpoint_content(struct cv_checkpoint *checkpoint)
 {
-    return checkpoint && checkpoint->has_search ? checkpoint->reader : NULL;
+    return checkpoint && checkpoint->has_content ? checkpoint->reader : NULL;
 }
 
 /* ---- writing ---- */
@@ -188,7 +196,7 @@ void cv_checkpoint_note(struct cv_checkpoint *checkpoint, enum checkpoint_part p
     checkpoint->parts[part].count = count;
 }
 
-bool checkpoint_is_due(const struct cv_checkpoint *checkpoint)
+bool cv_checkpoint_is_due(const struct cv_checkpoint *checkpoint)
 {
     if (!checkpoint || !checkpoint->path)
         return false;
@@ -196,20 +204,23 @@ bool checkpoint_is_due(const struct cv_checkpoint *checkpoint)
     return since >= checkpoint->every_ms && since >= LEAST_SHARE * checkpoint->took_ms;
 }
 
-static void write_parts(const struct cv_checkpoint *checkpoint, struct file_writer *writer, bool has_search)
+static void write_piece(struct file_writer *writer, const void *bytes, size_t count)
 {
-    const size_t length = strlen(checkpoint->identity);
+    file_write_number(writer, count);
+    file_write(writer, bytes, count);
+}
+
+static void write_parts(const struct cv_checkpoint *checkpoint, struct file_writer *writer, bool has_content)
+{
     file_write(writer, MAGIC, sizeof MAGIC);
-    file_write_number(writer, length);
-    file_write(writer, checkpoint->identity, length);
+    write_piece(writer, checkpoint->kind, strlen(checkpoint->kind));
+    write_piece(writer, checkpoint->identity, strlen(checkpoint->identity));
     for (uint32_t i = 0; i < CHECKPOINT_PARTS; i++) {
         file_write_number(writer, checkpoint->parts[i].bytes != NULL);
-        if (!checkpoint->parts[i].bytes)
-            continue;
-        file_write_number(writer, checkpoint->parts[i].count);
-        file_write(writer, checkpoint->parts[i].bytes, checkpoint->parts[i].count);
+        if (checkpoint->parts[i].bytes)
+            write_piece(writer, checkpoint->parts[i].bytes, checkpoint->parts[i].count);
     }
-    file_write_number(writer, has_search);
+    file_write_number(writer, has_content);
 }
 
 void cv_checkpoint_write(struct cv_checkpoint *checkpoint, void (*write)(void *context, struct file_writer *writer),

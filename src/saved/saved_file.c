@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "check/setting/saved_file.h"
+#include "saved/saved_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

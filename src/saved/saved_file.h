@@ -3,8 +3,8 @@
  * A file that is complete or not there. It is written under another name, which it loses when all of it is on the disk.
  * A checksum at its end covers all of it.
  */
-#ifndef CONCLAVE_CHECK_SETTING_SAVED_FILE_H
-#define CONCLAVE_CHECK_SETTING_SAVED_FILE_H
+#ifndef CONCLAVE_SAVED_SAVED_FILE_H
+#define CONCLAVE_SAVED_SAVED_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * A file from which a check goes on. Searches lie within other things that take long: all arrangements of ids, all
- * orders of requests, and searches that begin again without a reduction. Each of these notes where it is, as a part;
- * the search writes the file, with all parts, when it is due. A check that goes on asks for its parts in that order.
+ * A file from which work that takes long goes on: a check, or a sweep. It has the state of the work, and parts. Parts
+ * are of checks: searches lie within all arrangements of ids, all orders of requests, and searches that begin again
+ * without a reduction. Each of these notes where it is; the search writes the file, with all parts, when it is due. A
+ * check that goes on asks for its parts in that order.
  */
-#ifndef CONCLAVE_CHECK_SETTING_CHECKPOINT_H
-#define CONCLAVE_CHECK_SETTING_CHECKPOINT_H
+#ifndef CONCLAVE_SAVED_CHECKPOINT_H
+#define CONCLAVE_SAVED_CHECKPOINT_H
 
-#include "check/setting/saved_file.h"
 #include "core/error.h"
+#include "saved/saved_file.h"
 
 enum checkpoint_part { CHECKPOINT_ARRANGEMENTS, CHECKPOINT_CHECK, CHECKPOINT_ORDERS, CHECKPOINT_PARTS };
 
 struct cv_checkpoint {
     const char *path;     /* of the file to write; NULL: none */
-    const char *resume;   /* the file to go on from; NULL: the check begins at the beginning */
+    const char *resume;   /* the file to go on from; NULL: the work begins at the beginning */
     uint64_t every_ms;    /* between two checkpoints */
-    const char *identity; /* what is checked, by what: lines of a name and perhaps a value */
-    uint64_t last_ms;     /* when the last one was written, or the check began */
+    const char *kind;     /* of work: "check" */
+    const char *identity; /* what is done, by what: lines of a name and perhaps a value */
+    uint64_t last_ms;     /* when the last one was written, or the work began */
     uint64_t took_ms;     /* how long it took to write the last one */
     bool exists;          /* there is a file to go on from */
     char failure[256];    /* why the last one could not be written; "": it could */
@@ -27,11 +29,11 @@ struct cv_checkpoint {
         size_t count;
     } parts[CHECKPOINT_PARTS];
 
-    /* While the check finds its way back: */
+    /* While the work finds its way back: */
     struct file_reader *reader; /* NULL: it has found it, or began at the beginning */
     void *found[CHECKPOINT_PARTS];
     size_t found_bytes[CHECKPOINT_PARTS];
-    bool has_search; /* a search follows in the file */
+    bool has_content; /* the state of the work follows in the file */
 };
 
 /* The hash of some bytes, and of others before. */
@@ -53,16 +55,16 @@ void cv_checkpoint_note(struct cv_checkpoint *checkpoint, enum checkpoint_part p
 bool cv_checkpoint_recall(struct cv_checkpoint *checkpoint, enum checkpoint_part part, void *bytes, size_t count);
 
 /* Is it time for another one? */
-bool checkpoint_is_due(const struct cv_checkpoint *checkpoint);
+bool cv_checkpoint_is_due(const struct cv_checkpoint *checkpoint);
 
-/* Writes the file. `write` adds the search; NULL: none is going on. */
+/* Writes the file. `write` adds the state of the work; NULL: the parts say it all. */
 void cv_checkpoint_write(struct cv_checkpoint *checkpoint, void (*write)(void *context, struct file_writer *writer),
                          void *context);
 
-/* The file at the beginning of the search; NULL if the check does not go on with one. */
-struct file_reader *checkpoint_search(struct cv_checkpoint *checkpoint);
+/* The file at the beginning of what `write` added; NULL if the work begins without. */
+struct file_reader *cv_checkpoint_content(struct cv_checkpoint *checkpoint);
 
-/* The check is where it was. */
-void checkpoint_is_found(struct cv_checkpoint *checkpoint);
+/* The work is where it was. */
+void cv_checkpoint_is_found(struct cv_checkpoint *checkpoint);
 
 #endif
