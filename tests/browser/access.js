@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { advance, atStep, axeSource } from "./harness.js";
 
 const BULLY = "s=bully+--ids+0..4+--start+1";
+const SPLIT = "s=bully+--ids+0..3+--partition+0,1/2,3@0..60+--start+0,2+--detect+99";
 
 /** By theme, the rules that axe tries; null: all. In the dark only the colours are others. */
 const THEMES = [
@@ -22,6 +23,32 @@ async function findings(page, selector = "html", rules = null) {
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`);
+}
+
+/** How high letters are on the screen: of a role, a message and a step's number. */
+async function heights(page) {
+  return page.evaluate(() => {
+    const height = (selector) => document.querySelector(selector)?.getBoundingClientRect().height ?? 0;
+    return { role: height(".node .role"), pill: height(".message text"), tick: height("svg .tick") };
+  });
+}
+
+/** What lies upon something else: elements of the one kind that cover some of the other. */
+async function overlaps(page, ones, others) {
+  return page.evaluate(
+    ([selector, against]) => {
+      const box = (it) => it.getBoundingClientRect();
+      const upon = (a, b) =>
+        a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+      const boxes = [...document.querySelectorAll(against)].map((it) => [it, box(it)]);
+      return [...document.querySelectorAll(selector)].flatMap((it) =>
+        boxes
+          .filter(([other, at]) => other !== it && upon(box(it), at))
+          .map(([other]) => `${it.outerHTML.slice(0, 60)} upon ${other.outerHTML.slice(0, 60)}`),
+      );
+    },
+    [ones, others],
+  );
 }
 
 async function overflow(page) {
@@ -92,6 +119,39 @@ export const access = {
     for (let i = 0; i < 5; i++) await page.keyboard.press("+");
     assert.equal(await overflow(page), 0);
     await advance(page, () => page.keyboard.press("ArrowRight"));
+  },
+
+  async "large letters are large in the pictures, too, and nothing lies upon anything else"(open) {
+    const crowded = "s=wireless+-n+10"; // its nodes cannot come closer
+    for (const story of [SPLIT, crowded, "s=multicast+-n+5"]) {
+      const page = await open(story, { width: 1920, height: 1080 });
+      for (let i = 0; i < 4; i++) await advance(page, () => page.keyboard.press("ArrowRight"));
+      const before = await heights(page);
+      for (let i = 0; i < 4; i++) await page.keyboard.press("+");
+      await page.waitForFunction(
+        (usual) => document.querySelector("svg .tick").getBoundingClientRect().height > usual,
+        before.tick,
+      );
+      const after = await heights(page);
+      assert.ok(after.tick / before.tick > 1.5, `the diagram: ${story}`);
+      assert.ok(
+        story === crowded || after.role / before.role > 1.05,
+        `the network: ${story}, ${after.role} and ${before.role}`,
+      );
+      assert.deepEqual(await overlaps(page, ".node .body", ".node .body, .repair"), [], story);
+      assert.deepEqual(await overlaps(page, ".transport *", ".side *"), [], story);
+    }
+  },
+
+  async "letters in the pictures can be read on a phone"(open) {
+    const page = await open(SPLIT, { width: 375, height: 667, hasTouch: true, isMobile: true });
+    for (let i = 0; i < 4; i++) await advance(page, () => page.locator("[data-do=step]").tap());
+    const { role, pill } = await heights(page);
+    assert.ok(role >= 13 && pill >= 13, `${role} and ${pill} pixels high`);
+    assert.deepEqual(await overlaps(page, ".node .body", ".node .body, .repair"), []);
+    await page.locator("[data-do=break]").tap();
+    const { x, width } = await page.locator(".sheet").boundingBox();
+    assert.ok(x >= 0 && x + width <= 375, `from ${x}, ${width} wide`);
   },
 
   async "all nodes are a table for those who do not see the picture"(open) {

@@ -85,6 +85,7 @@ export class Site {
     page.made = made;
     page.complaints = [];
     page.allowed = [address, ...also];
+    await page.setViewportSize(options.viewport); // another test may have changed it
     await page.goto(address + (hash && `#${hash}`));
     if (hash) await page.locator("svg.network").first().waitFor();
     return page;

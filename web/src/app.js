@@ -6,15 +6,14 @@ import { Breakers, Broken } from "./breaks.js";
 import { Diagram } from "./diagram.js";
 import { Gallery, Idea } from "./gallery.js";
 import { Why } from "./handler.js";
-import { nameOf } from "./marks.js";
 import { Network } from "./network.js";
 import { MessageMenu, Next } from "./next.js";
 import { BreakIt, Help, Save, SearchState } from "./overlays.js";
-import { Counts, Explanation, NodeCard, NodeTable, Properties } from "./panels.js";
+import { Counts, Explanation, NodeCard, NodeTable, Properties, Verdict } from "./panels.js";
 import { Predict } from "./predict.js";
 import { Recorded } from "./recorded.js";
 import { firstViolation, flightsOf } from "./story.js";
-import { Sets, tokenLine } from "./structure.js";
+import { Sets } from "./structure.js";
 import { Transport } from "./transport.js";
 import { classes, html, memo, useEffect, useState } from "./view.js";
 
@@ -52,28 +51,6 @@ function TopBar({ controller, line }) {
   </header>`;
 }
 
-/** One line for the leaders, or for who is inside: what one looks for first. */
-function Verdict({ scenario, now }) {
-  const alive = now.nodes.filter((node) => node.alive);
-  const named = (nodes) => nodes.map((node) => nameOf(scenario, node.node)).join(" and ");
-  if (scenario.problem === "mutex") {
-    const inside = alive.filter((node) => node.inside);
-    const text = inside.length ? `${named(inside)} ${inside.length > 1 ? "are" : "is"} inside` : "nobody is inside";
-    const token = tokenLine(scenario, now);
-    return html`<p class=${inside.length > 1 ? "verdict-line bad" : "verdict-line"}>${text}${
-      token && html`<span class=${/lost|tokens/.test(token) ? "token-line bad" : "token-line"}>${`, ${token}`}</span>`
-    }</p>`;
-  }
-  if (scenario.problem === "election") {
-    const leaders = alive.filter((node) => node.leader === scenario.nodes[node.node].id);
-    const text = leaders.length
-      ? `${named(leaders)} ${leaders.length > 1 ? "lead: split brain" : "leads"}`
-      : "no leader";
-    return html`<p class=${leaders.length > 1 ? "verdict-line bad" : "verdict-line"}>${text}</p>`;
-  }
-  return null;
-}
-
 /** One click mends what is cut, be it a link or the network as a whole. */
 function Repair({ controller, events }) {
   const heals = events.filter(({ type }) => type === "heal");
@@ -85,17 +62,20 @@ function Repair({ controller, events }) {
 function Stage({ controller, state }) {
   const { scenario, now, story, node, message, other } = state;
   const { entry } = story.cursor;
-  return html`<section class="stage" aria-label="the network">
-    <div class="stage-head">
-      <${Verdict} scenario=${scenario} now=${now} />
-      <${Explanation} place=${story.cursor} why=${state.why} onWhy=${() => controller.toggleWhy()} />
+  return html`<section class=${other ? "stage two" : "stage"} aria-label="the network">
+    <div class="branch-stage">
+      <div class="stage-head">
+        ${other && html`<span class="flag-here">here</span>`}
+        <${Verdict} scenario=${scenario} now=${now} />
+        <${Explanation} place=${story.cursor} why=${state.why} onWhy=${() => controller.toggleWhy()} />
+      </div>
+      <div class="picture">
+        <${Network} scenario=${scenario} now=${now} entry=${entry} flight=${flightsOf(story).get(entry?.received)} chosen=${node} message=${message}
+          zoom=${controller.look.zoom} onSelect=${controller.acts.select} onDeliver=${controller.acts.deliver} onChoose=${controller.acts.selectMessage} />
+        <${Repair} controller=${controller} events=${state.events} />
+      </div>
     </div>
-    <div class=${other ? "networks two" : "networks"}>
-      <${Network} scenario=${scenario} now=${now} entry=${entry} flight=${flightsOf(story).get(entry?.received)} chosen=${node} message=${message}
-        onSelect=${controller.acts.select} onDeliver=${controller.acts.deliver} onChoose=${controller.acts.selectMessage} />
-      <${Repair} controller=${controller} events=${state.events} />
-      ${other && html`<${OtherNetwork} controller=${controller} state=${state} />`}
-    </div>
+    ${other && html`<${OtherNetwork} controller=${controller} state=${state} />`}
   </section>`;
 }
 
@@ -152,7 +132,7 @@ export function App({ controller, gallery, source }) {
       ${
         state.other
           ? html`<div class="diagrams"><${TwoDiagrams} controller=${controller} state=${state} /><${Difference} state=${state} /></div>`
-          : html`<${Diagram} scenario=${scenario} story=${story} onGo=${controller.acts.goTo} />`
+          : html`<${Diagram} scenario=${scenario} story=${story} letters=${controller.look.letters} onGo=${controller.acts.goTo} />`
       }
       <${NodeTable} scenario=${scenario} now=${now} onSelect=${controller.acts.select} />
       <${Facts} controller=${controller} state=${state} gallery=${gallery} />

@@ -3,6 +3,7 @@
 import { Diagram } from "./diagram.js";
 import { nameOf } from "./marks.js";
 import { Network, roleOf } from "./network.js";
+import { Verdict } from "./panels.js";
 import { firstViolation, meetingPlace, tipOf } from "./story.js";
 import { count, html, useRef } from "./view.js";
 
@@ -65,9 +66,13 @@ export function OtherNetwork({ controller, state }) {
   const { scenario, now, other, node } = state;
   const { cursor, line } = other.story;
   const differs = new Set(differingNodes(scenario, now, other.now));
-  return html`<div class="other">
-    <p><span class="flag-there">there</span> <b>Step ${cursor.depth} of ${line.length - 1}.</b> ${cursor.entry?.text ?? "The start."}</p>
-    <${Network} scenario=${scenario} now=${other.now} entry=${cursor.entry} label="network of the other branch" chosen=${node} differs=${differs}
+  return html`<div class="branch-stage other">
+    <div class="stage-head">
+      <span class="flag-there">there</span>
+      <${Verdict} scenario=${scenario} now=${other.now} />
+      <p class="explanation"><b>Step ${cursor.depth} of ${line.length - 1}.</b> ${cursor.entry ? `${cursor.entry.text}.` : "Nothing has happened yet."}</p>
+    </div>
+    <${Network} scenario=${scenario} now=${other.now} entry=${cursor.entry} label="network of the other branch" chosen=${node} differs=${differs} zoom=${controller.look.zoom}
       onSelect=${(it) => controller.select(it)} onDeliver=${() => {}} onChoose=${() => {}} />
   </div>`;
 }
@@ -77,7 +82,7 @@ export function TwoDiagrams({ controller, state }) {
   const { scenario, story, other } = state;
   const together = useRef(new Set());
   const fork = meetingPlace(tipOf(story.cursor), other.tip);
-  const shared = { scenario, together: together.current, common: fork.depth };
+  const shared = { scenario, together: together.current, common: fork.depth, letters: controller.look.letters };
   const steps = Math.max(story.line.length, other.story.line.length);
   return html`<div class="two-diagrams">
     <${Diagram} ...${shared} steps=${steps} story=${story} side="here" onGo=${(place) => controller.goTo(place)} />

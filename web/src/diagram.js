@@ -163,17 +163,17 @@ export const ArrowHeads = memo(() => {
   )}</defs>`;
 });
 
-/** What is in sight of a box that scrolls. */
-export function useSight(box) {
+/** What is in sight of a box that scrolls, in the units of a picture that is drawn `scale` times as large. */
+export function useSight(box, scale = 1) {
   const [sight, setSight] = useState({ left: 0, right: 1600, top: 0, bottom: 900 });
   useEffect(() => {
     const it = box.current;
     const look = () =>
       setSight({
-        left: it.scrollLeft,
-        right: it.scrollLeft + it.clientWidth,
-        top: it.scrollTop,
-        bottom: it.scrollTop + it.clientHeight,
+        left: it.scrollLeft / scale,
+        right: (it.scrollLeft + it.clientWidth) / scale,
+        top: it.scrollTop / scale,
+        bottom: (it.scrollTop + it.clientHeight) / scale,
       });
     look();
     it.addEventListener("scroll", look, { passive: true });
@@ -183,7 +183,7 @@ export function useSight(box) {
       it.removeEventListener("scroll", look);
       watch.disconnect();
     };
-  }, []);
+  }, [scale]);
   return sight;
 }
 
@@ -245,7 +245,7 @@ function Common({ depth, height, end }) {
 }
 
 /** The drawing itself, of the steps and nodes in a window. */
-export function DiagramPicture({ scenario, story, window, onGo, whole, steps: wide, common, label }) {
+export function DiagramPicture({ scenario, story, window, onGo, whole, steps: wide, common, label, letters = 1 }) {
   const { line, cursor } = story;
   const nodes = scenario.nodes.length;
   const pitch = pitchOf(nodes);
@@ -260,7 +260,7 @@ export function DiagramPicture({ scenario, story, window, onGo, whole, steps: wi
   const arrows = flightsIn(flights, first, last, seen, most).map((flight) => arrowOf(flight, pitch));
   const steps = line.slice(first, last + 1);
   const ids = scenario.nodes.map(({ node }) => node).filter(seen);
-  return html`<svg class="diagram-picture" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="img"
+  return html`<svg class="diagram-picture" width=${width * letters} height=${height * letters} viewBox=${`0 0 ${width} ${height}`} role="img"
       aria-label=${`${label ?? "space-time diagram"}, step ${cursor.depth} of ${line.length - 1}`}>
     <${ArrowHeads} />
     ${common != null && html`<${Common} depth=${common} height=${height} end=${xOf(line.length - 1) + STEP / 2} />`}
@@ -291,6 +291,7 @@ export function DiagramPicture({ scenario, story, window, onGo, whole, steps: wi
       ${labels(arrows, scenario)}
     </g>
     <g transform=${whole ? null : `translate(${window.left} 0)`}>
+      ${!whole && window.left > 0 && html`<rect class="names" width=${LEFT - 8} height=${height} />`}
       ${ids.map((node) => html`<${LineName} key=${node} name=${nameOf(scenario, node)} y=${yOf(node)} />`)}
     </g>
   </svg>`;
@@ -314,21 +315,21 @@ function useTogether(box, together) {
   }, [together]);
 }
 
-export function Diagram({ scenario, story, onGo, together, steps, common, side, label }) {
+export function Diagram({ scenario, story, onGo, together, steps, common, side, label, letters }) {
   const box = useRef(null);
-  const sight = useSight(box);
+  const sight = useSight(box, letters);
   useTogether(box, together);
   const { cursor, line } = story;
   useLayoutEffect(() => {
     const x = xOf(cursor.depth);
     const width = sight.right - sight.left; // asking the box itself would lay out the whole page
     if (x > sight.right - STEP * 2 || x < sight.left + LEFT + STEP)
-      box.current.scrollLeft = Math.max(0, x - width * 0.6);
-  }, [cursor, line.length]);
+      box.current.scrollLeft = Math.max(0, x - width * 0.6) * letters;
+  }, [cursor, line.length, letters]);
   return html`<section class=${classes("diagram", side)} aria-label=${label ?? "space-time diagram"}>
     ${side && html`<p><span class=${`flag-${side}`}>${side}</span> <span class="dim">${common == null ? "" : `the same until step ${common}`}</span></p>`}
     <div class="scroll" ref=${box} tabindex="0" role="region" aria-label=${side ? `the steps of the branch ${side}` : "the steps so far, to be scrolled"}>
-      <${DiagramPicture} scenario=${scenario} story=${story} window=${sight} onGo=${onGo} steps=${steps} common=${common} label=${label} />
+      <${DiagramPicture} scenario=${scenario} story=${story} window=${sight} onGo=${onGo} steps=${steps} common=${common} label=${label} letters=${letters} />
     </div>
     ${side !== "there" && html`<${Legend} scenario=${scenario} marks=${marksIn(story)} />`}
   </section>`;

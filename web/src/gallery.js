@@ -89,8 +89,14 @@ function Text({ text, scenarios, matches, onOpen }) {
     ${stories.map((story, i) => html`<${Story} key=${i} ...${story} onOpen=${onOpen} />`)}</div></section>`;
 }
 
-function Algorithm({ algorithm, onOpen }) {
-  return html`<${Story} title=${algorithm.title} about=${algorithm.name} words=${defaultWords(algorithm)} onOpen=${onOpen} />`;
+/** The first sentence of an algorithm's idea. */
+function inShort(idea) {
+  const text = idea?.idea.find(({ drawing }) => !drawing)?.text ?? "";
+  return /^.*?\.(?= |$)/.exec(text)?.[0] ?? text;
+}
+
+function Algorithm({ algorithm, about, onOpen }) {
+  return html`<${Story} title=${algorithm.title} about=${about} words=${defaultWords(algorithm)} onOpen=${onOpen} />`;
 }
 
 /** A group that shows an algorithm well. */
@@ -129,11 +135,14 @@ export function Gallery({ gallery, catalogue, canClose, onOpen, onFiles, onClose
         )}</div></section>`
       }
       ${problems.map(([problem, title]) => {
-        const algorithms = (catalogue ?? []).filter((it) => it.problem === problem && matches(it.title, it.name));
+        const algorithms = (catalogue ?? [])
+          .filter((it) => it.problem === problem)
+          .map((it) => ({ algorithm: it, about: inShort(gallery.ideas[it.name]) }))
+          .filter(({ algorithm: { title, name }, about }) => matches(title, name, about));
         return (
           algorithms.length > 0 &&
           html`<section key=${problem}><h3>${title}</h3><div class="stories small">
-          ${algorithms.map((algorithm) => html`<${Algorithm} key=${algorithm.name} algorithm=${algorithm} onOpen=${onOpen} />`)}</div></section>`
+          ${algorithms.map(({ algorithm, about }) => html`<${Algorithm} key=${algorithm.name} algorithm=${algorithm} about=${about} onOpen=${onOpen} />`)}</div></section>`
         );
       })}
       ${gallery.texts.map((text) => html`<${Text} key=${text.name} text=${text} scenarios=${gallery.scenarios} matches=${matches} onOpen=${onOpen} />`)}

@@ -106,6 +106,31 @@ export function layOut(scenario) {
   return sprung(nodes.length, edges ?? []);
 }
 
+const EDGE = 50; // from a node to the edge of the picture: room for what stands below it
+const BETWEEN = 90; // from a node to the next: room for what stands below it, and for messages
+const CROWD = 16; // a larger group is drawn as small as it has to be
+
+/** The same places in a picture that is `zoom` times as small, and which is therefore shown as many times as large. */
+function drawnCloser(places, zoom) {
+  const closer = (at, size) => EDGE + ((at - EDGE) * (size / zoom - 2 * EDGE)) / (size - 2 * EDGE);
+  return places.map(({ x, y }) => ({ x: closer(x, WIDTH), y: closer(y, HEIGHT) }));
+}
+
+function nearest(places) {
+  const distances = places.flatMap((a, i) => places.slice(i + 1).map((b) => Math.hypot(a.x - b.x, a.y - b.y)));
+  return Math.min(...distances);
+}
+
+/** Looks at a network as closely as is wished, but nodes do not come upon each other: {places, width, height}. */
+export function lookCloser(places, wished) {
+  const least = 2 * nodeRadius(places.length) + BETWEEN;
+  for (let zoom = Math.min(wished, 2); zoom > 1 && places.length <= CROWD; zoom -= 0.05) {
+    const closer = drawnCloser(places, zoom);
+    if (nearest(closer) >= least) return { places: closer, width: WIDTH / zoom, height: HEIGHT / zoom };
+  }
+  return { places, width: WIDTH, height: HEIGHT };
+}
+
 /** The lines between nodes: the graph's edges, the ring's links, or every pair of a small group. */
 export function linksOf(scenario) {
   const count = scenario.nodes.length;

@@ -12,7 +12,7 @@ const source = `<!DOCTYPE html>\n${document.documentElement.outerHTML}`;
 const data = (id) => JSON.parse(document.getElementById(id).textContent);
 
 const controller = new Controller(data("begin"));
-controller.look = new Look();
+controller.look = new Look(() => controller.set({}));
 render(
   html`<${App} controller=${controller} gallery=${data("gallery")} source=${source} />`,
   document.getElementById("page"),

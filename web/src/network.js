@@ -2,7 +2,7 @@
 /* The network: nodes with what they are, and messages under way. */
 
 import { fence } from "./format.js";
-import { along, HEIGHT, layOut, linksOf, nodeRadius, WIDTH } from "./layout.js";
+import { along, layOut, linksOf, lookCloser, nodeRadius } from "./layout.js";
 import { kindColour, nameOf, nameOfId, shortText } from "./marks.js";
 import { CROSS, CROWN, nameSize } from "./shapes.js";
 import { holdsToken, isToken, Structure } from "./structure.js";
@@ -168,14 +168,16 @@ export function Network({
   message,
   differs,
   label,
+  zoom,
   onSelect,
   onDeliver,
   onChoose,
 }) {
-  const places = useMemo(() => layOut(scenario), [scenario]);
+  const usual = useMemo(() => layOut(scenario), [scenario]);
+  const { places, width, height } = useMemo(() => lookCloser(usual, zoom), [usual, zoom]);
   const radius = nodeRadius(scenario.nodes.length);
   const spots = placeMessages(now.messages, places, radius);
-  return html`<svg class=${`network ${scenario.topology}`} viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} role="group" aria-label=${label ?? "network"}>
+  return html`<svg class=${`network ${scenario.topology}`} viewBox=${`0 0 ${width.toFixed(0)} ${height.toFixed(0)}`} role="group" aria-label=${label ?? "network"}>
     <defs>
       <marker id="way" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" orient="auto">
         <path class="tip" d="M0 1.2L10 5L0 8.8L2.4 5z" />
@@ -191,7 +193,7 @@ export function Network({
         radius=${radius} chosen=${chosen === node.node} acted=${entry?.node === node.node} differs=${differs?.has(node.node)} onSelect=${onSelect} />`,
     )}
     <${Arrival} scenario=${scenario} entry=${entry} flight=${flight} places=${places} />
-    ${now.messages_untold > 0 && html`<text class="weight" x=${WIDTH / 2} y=${HEIGHT - 6}>and ${count(now.messages_untold, "message")} more under way</text>`}
+    ${now.messages_untold > 0 && html`<text class="weight" x=${width / 2} y=${height - 6}>and ${count(now.messages_untold, "message")} more under way</text>`}
     ${spots.map(
       ({
         message: { serial, kind, text, from, to, deliverable },

@@ -2,9 +2,9 @@
 /* What opens over the page: help, saving, and the search for a way to break it. */
 import { KEYS } from "./keys.js";
 import { savePage, savePng, saveSvg, saveText } from "./save.js";
-import { count, html, useEffect, useRef, useState } from "./view.js";
+import { classes, count, html, useEffect, useRef, useState } from "./view.js";
 
-function Sheet({ title, onClose, children }) {
+function Sheet({ title, wide, onClose, children }) {
   const box = useRef(null);
   useEffect(() => {
     const before = document.activeElement;
@@ -12,7 +12,7 @@ function Sheet({ title, onClose, children }) {
     return () => before?.focus?.();
   }, []);
   return html`<div class="shade" onClick=${(event) => event.target === event.currentTarget && onClose()}>
-    <div class="overlay sheet" ref=${box} role="dialog" aria-modal="true" aria-label=${title}>
+    <div class=${classes("overlay sheet", wide && "wide")} ref=${box} role="dialog" aria-modal="true" aria-label=${title}>
       <header><h2>${title}</h2><button class="quiet close" aria-label="close" onClick=${onClose}>✕</button></header>
       <div class="overlay-body" tabindex="0" role="region" aria-label=${title}>${children}</div>
     </div>
@@ -20,7 +20,7 @@ function Sheet({ title, onClose, children }) {
 }
 
 export function Help({ onClose }) {
-  return html`<${Sheet} title="Keys" onClose=${onClose}>
+  return html`<${Sheet} title="Keys" wide=${true} onClose=${onClose}>
     <dl class="keys">${KEYS.filter(({ show }) => show).map(({ show, help }) => html`<div key=${show}><dt>${show.split(" ").map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${help}</dd></div>`)}</dl>
     <p>Click a message to deliver it; right-click it to lose or double it. Click a node to see what it knows and what can happen to it. Click anywhere in the diagram to go there. What you do after going back becomes a branch.</p>
   <//>`;

@@ -3,7 +3,30 @@
 import { fence } from "./format.js";
 import { kindColour, nameOf, nameOfId } from "./marks.js";
 import { roleOf } from "./network.js";
+import { tokenLine } from "./structure.js";
 import { classes, html, useState } from "./view.js";
+
+/** One line for the leaders, or for who is inside: what one looks for first. */
+export function Verdict({ scenario, now }) {
+  const alive = now.nodes.filter((node) => node.alive);
+  const named = (nodes) => nodes.map((node) => nameOf(scenario, node.node)).join(" and ");
+  if (scenario.problem === "mutex") {
+    const inside = alive.filter((node) => node.inside);
+    const text = inside.length ? `${named(inside)} ${inside.length > 1 ? "are" : "is"} inside` : "nobody is inside";
+    const token = tokenLine(scenario, now);
+    return html`<p class=${inside.length > 1 ? "verdict-line bad" : "verdict-line"}>${text}${
+      token && html`<span class=${/lost|tokens/.test(token) ? "token-line bad" : "token-line"}>${`, ${token}`}</span>`
+    }</p>`;
+  }
+  if (scenario.problem === "election") {
+    const leaders = alive.filter((node) => node.leader === scenario.nodes[node.node].id);
+    const text = leaders.length
+      ? `${named(leaders)} ${leaders.length > 1 ? "lead: split brain" : "leads"}`
+      : "no leader";
+    return html`<p class=${leaders.length > 1 ? "verdict-line bad" : "verdict-line"}>${text}</p>`;
+  }
+  return null;
+}
 
 /** The step that led here, in words, and which handler of the algorithm ran. */
 export function Explanation({ place, why, onWhy }) {
