@@ -11,6 +11,8 @@
 #include "core/error.h"
 #include "saved/saved_file.h"
 
+#define CV_USUAL_EVERY_MS 300000u
+
 enum checkpoint_part { CHECKPOINT_ARRANGEMENTS, CHECKPOINT_CHECK, CHECKPOINT_ORDERS, CHECKPOINT_PARTS };
 
 struct cv_checkpoint {

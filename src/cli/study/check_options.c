@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/study/resumption.h"
 #include "cli/study/step_limit.h"
 #include "core/parse.h"
 
 #define MOST_THREADS 64u
 #define MOST_BUDGET 255u
 #define MOST_ENTRIES 255u
-#define USUAL_EVERY_MS 300000u
 #define LEAST_MEMORY (16ull << 20)
 
 #define FIELD(member) offsetof(struct check_request, member)
@@ -194,29 +194,14 @@ static bool may_differ(const struct option_row *row)
     return false;
 }
 
-/* Adds a line about an option, however it was written. */
-static void identify(struct check_request *request, const struct option_row *row, char **words, int count)
-{
-    const char *equals = strchr(words[0], '=');
-    const char *value = count > 1                 ? words[1]
-                        : words[0][1] != '-'      ? words[0] + 2
-                        : row->argument && equals ? equals + 1
-                                                  : "";
-    char *longer = NULL;
-    if (asprintf(&longer, "%s--%s%s%s\n", request->identity, row->name, *value ? " " : "", value) < 0)
-        longer = NULL;
-    free(request->identity);
-    request->identity = longer;
-}
-
 /* Keeps the options that say what is checked: the file of a counterexample needs only these. */
 static void note(void *context, const struct option_row *row, char **words, int count)
 {
     struct check_request *request = context;
     for (int i = 0; i < count && !row->how; i++)
         request->words[request->word_count++] = words[i];
-    if (request->identity && !may_differ(row))
-        identify(request, row, words, count);
+    if (!may_differ(row))
+        resumption_add_option(&request->identity, row, words, count);
 }
 
 const struct options check_options = {
@@ -249,25 +234,10 @@ static uint64_t usual_memory(void)
     return bytes > LEAST_MEMORY ? bytes : LEAST_MEMORY;
 }
 
-/* The command that goes on from the checkpoint, as a shell reads it. */
-static char *command_to_go_on(const char *command, const char *path)
-{
-    char *copy = strdup(path), *longer = NULL;
-    char *words[] = {NULL, copy};
-    char *file = copy ? command_repeat("", 2, words, NULL) : NULL; /* "conclave  FILE" */
-    if (file && asprintf(&longer, "%s --resume %s", command, file + strlen("conclave  ")) < 0)
-        longer = NULL;
-    free(file);
-    free(copy);
-    return longer;
-}
-
-/* Which program and which plugin: another one would go on with states that it does not understand. */
 static int settle_checkpoint(struct check_request *request, const char *algorithm, struct cv_complaint *complaint)
 {
     struct cv_checkpoint *checkpoint = &request->checkpoint;
     const char *path = checkpoint->path ? checkpoint->path : checkpoint->resume;
-    char *longer = NULL;
     if (request->has_every && !checkpoint->path)
         return cv_complain(complaint, "--every: expected with --checkpoint FILE");
     if (!path)
@@ -275,28 +245,15 @@ static int settle_checkpoint(struct check_request *request, const char *algorith
     if (request->options.deep)
         return cv_complain(complaint, "--%s %s: expected without --depth-first",
                            checkpoint->path ? "checkpoint" : "resume", cv_brief(path).text);
-    const uint64_t plugin = strchr(algorithm, '/') ? cv_checkpoint_hash_file(algorithm) : 0;
-    if (!request->identity || asprintf(&longer, "algorithm %s\nprogram %016llx\nplugin %016llx\n%s", algorithm,
-                                       (unsigned long long)cv_checkpoint_hash_file("/proc/self/exe"),
-                                       (unsigned long long)plugin, request->identity) < 0)
-        return CV_ENOMEM;
-    free(request->identity);
-    request->identity = longer;
-    request->go_on = command_to_go_on(request->command, path);
-    return request->go_on ? 0 : CV_ENOMEM;
-}
-
-static void tell_failure(const struct cv_checkpoint *checkpoint)
-{
-    fprintf(stderr, "conclave: --checkpoint %s: %s; the check goes on%s\n", checkpoint->path, checkpoint->failure,
-            checkpoint->exists ? ", and the last checkpoint stays" : "");
+    resumption_add_program(&request->identity, algorithm);
+    request->go_on = resumption_command(request->command, path);
+    return request->identity && request->go_on ? 0 : CV_ENOMEM;
 }
 
 int check_resume(struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint)
 {
     struct cv_checkpoint *checkpoint = &request->checkpoint;
     const struct cv_group *group = &scenario->group;
-    char *longer = NULL;
     if (!checkpoint->path && !checkpoint->resume)
         return 0;
     uint64_t graph = cv_checkpoint_hash(group->ids, group->nodes * sizeof *group->ids, 0);
@@ -304,12 +261,12 @@ int check_resume(struct check_request *request, const struct cv_scenario *scenar
         graph = cv_checkpoint_hash(group->edges, (group->nodes + 1) * sizeof *group->edges, graph);
         graph = cv_checkpoint_hash(group->neighbours, group->edges[group->nodes] * sizeof *group->neighbours, graph);
     }
-    if (asprintf(&longer, "%sgroup %016llx\n", request->identity, (unsigned long long)graph) < 0)
+    resumption_add_hash(&request->identity, "group", graph);
+    if (!request->identity)
         return CV_ENOMEM;
-    free(request->identity);
-    checkpoint->identity = request->identity = longer;
+    checkpoint->identity = request->identity;
     checkpoint->kind = "check";
-    checkpoint->tell = tell_failure;
+    checkpoint->tell = resumption_tell_failure;
     request->options.checkpoint = checkpoint;
     return cv_checkpoint_open(checkpoint, complaint);
 }
@@ -326,7 +283,7 @@ int check_read(int argc, char **argv, struct check_request *request, struct cv_c
                                                   .inside = CV_NOBODY}};
     request->options.memory = usual_memory();
     static const char *const resume[] = {"--resume", NULL};
-    request->checkpoint.every_ms = USUAL_EVERY_MS;
+    request->checkpoint.every_ms = CV_USUAL_EVERY_MS;
     request->identity = strdup("");
     request->command = command_repeat("check", argc, argv, resume);
     request->words = calloc((size_t)argc + 1, sizeof *request->words);

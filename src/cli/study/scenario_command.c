@@ -59,7 +59,7 @@ static int verdict_code(const char *line, size_t length)
 }
 
 /* A scenario is small: its threads are enough. */
-static int run_many(const struct sim_request *request)
+static int run_many(struct sim_request *request)
 {
     struct cv_ranks *alone = cv_ranks_alone();
     if (!alone)

@@ -114,7 +114,7 @@ int sim_run_once(const struct sim_request *request)
     return code;
 }
 
-static int carry_out(const struct sim_request *request, struct cv_ranks *ranks)
+static int carry_out(struct sim_request *request, struct cv_ranks *ranks)
 {
     if (request->runs)
         return sim_run_many(request, ranks);

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/study/plugin.h"
+#include "cli/study/resumption.h"
 #include "cli/study/step_limit.h"
 #include "cli/study/sweep.h"
 #include "core/graph/graph_make.h"
@@ -16,6 +17,13 @@
 #define MOST_RUNS 10000000u
 
 #define FIELD(member) offsetof(struct sim_request, member)
+
+static int take_every(void *context, const char *value, struct cv_complaint *complaint)
+{
+    struct sim_request *request = context;
+    request->has_every = true;
+    return options_read_time("--every", value, &request->checkpoint.every_ms, complaint);
+}
 
 static const struct option_row rows[] = {
     {.help = "The group"},
@@ -77,6 +85,12 @@ static const struct option_row rows[] = {
     STEP_LIMIT_ROW,
     {.help = "Who computes it; that changes no byte of the output"},
     SWEEP_THREADS_ROW(FIELD(threads), "with --runs: so many threads, in each rank of mpirun (1)"),
+    {"checkpoint", "FILE", OPTION_TEXT, FIELD(checkpoint.path),
+     .help = "with --runs: write now and then which runs are done, to go on from there with --resume FILE", .how = true,
+     .writes = true},
+    {"every", "TIME", OPTION_TAKE, 0, .help = "how often, as in 30s or 5m (5m)", .take = take_every, .how = true},
+    {"resume", "FILE", OPTION_TEXT, FIELD(checkpoint.resume),
+     .help = "go on from a checkpoint of the same runs, or of fewer", .how = true},
     {.help = "Output"},
     {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "print the result as JSON", .how = true},
     {"runs", "R", OPTION_NUMBER, FIELD(runs),
@@ -103,6 +117,8 @@ static void note(void *context, const struct option_row *row, char **words, int 
     struct sim_request *request = context;
     if (row->how)
         return;
+    if (strcmp(row->name, "runs") != 0) /* their number may differ */
+        resumption_add_option(&request->identity, row, words, count);
     if (!request->subject)
         request->subject = row->name;
     for (int i = 0; i < count; i++)
@@ -157,15 +173,55 @@ static int check_outputs(const struct sim_request *request, struct cv_complaint 
     return 0;
 }
 
+/* What the files hold that the options name belongs to what is run. */
+static int settle_checkpoint(struct sim_request *request, struct cv_complaint *complaint)
+{
+    struct cv_checkpoint *checkpoint = &request->checkpoint;
+    const char *path = checkpoint->path ? checkpoint->path : checkpoint->resume;
+    struct cv_plan_file files[CV_MOST_PLAN_FILES];
+    uint64_t hash = 0;
+    if (request->has_every && !checkpoint->path)
+        return cv_complain(complaint, "--every: expected with --checkpoint FILE");
+    if (!path)
+        return 0;
+    if (!request->runs)
+        return cv_complain(complaint, "--%s %s: expected with --runs, for many runs",
+                           checkpoint->path ? "checkpoint" : "resume", cv_brief(path).text);
+    const uint32_t count = cv_plan_files(&request->plan, files);
+    for (uint32_t i = 0; i < count; i++)
+        hash = cv_checkpoint_hash(files[i].text, strlen(files[i].text), hash);
+    char *command = request->go_on;
+    request->go_on = resumption_command(command, path);
+    free(command);
+    resumption_add_program(&request->identity, request->words.word[0]);
+    resumption_add_hash(&request->identity, "files", hash);
+    checkpoint->identity = request->identity;
+    checkpoint->kind = "sweep";
+    checkpoint->tell = resumption_tell_failure;
+    return request->identity && request->go_on ? 0 : CV_ENOMEM;
+}
+
+static int prepare(int argc, char **argv, struct sim_request *request)
+{
+    static const char *const without[] = {"--seed",  "--runs",   "--threads", "--checkpoint",
+                                          "--every", "--resume", NULL}; /* the reports add what they need */
+    static const char *const resume[] = {"--resume", NULL};
+    *request = (struct sim_request){.plan.seed = 1, .checkpoint.every_ms = CV_USUAL_EVERY_MS};
+    request->command = command_repeat("sim", argc, argv, without);
+    request->go_on = command_repeat("sim", argc, argv, resume);
+    request->identity = strdup("");
+    return request->command && request->go_on && request->identity ? 0 : CV_ENOMEM;
+}
+
 int sim_read(int argc, char **argv, struct sim_request *request, struct cv_complaint *complaint)
 {
-    static const char *const without[] = {"--seed", "--runs", "--threads", NULL}; /* the reports add what they need */
-    *request = (struct sim_request){.plan.seed = 1};
-    request->command = command_repeat("sim", argc, argv, without);
-    if (!request->command)
-        return CV_ENOMEM;
-    const int error = read_options(argc, argv, request, complaint);
-    return error || request->help ? error : sim_settle(request, complaint);
+    int error = prepare(argc, argv, request);
+    if (!error)
+        error = read_options(argc, argv, request, complaint);
+    if (error || request->help)
+        return error;
+    error = sim_settle(request, complaint);
+    return error ? error : settle_checkpoint(request, complaint);
 }
 
 int sim_read_algorithm(struct sim_request *request, const char *command, int count, char **words,
@@ -205,6 +261,8 @@ void sim_free(struct sim_request *request)
     cv_plan_free(&request->plan);
     cv_plan_inputs_free(&request->inputs);
     free(request->command);
+    free(request->identity);
+    free(request->go_on);
     free(request->words.word);
     *request = (struct sim_request){0};
 }

@@ -5,20 +5,25 @@
 
 #include "cli/options.h"
 #include "core/scenario/plan_inputs.h"
+#include "saved/checkpoint.h"
 
 struct sim_request {
     struct cv_plan plan;
     struct cv_plan_inputs inputs;
-    const char *trace;       /* the file for events */
-    const char *svg;         /* the file for a space-time diagram */
-    const char *shiviz;      /* the file for a log that ShiViz reads */
-    const char *replay;      /* a file with a counterexample of the checker, instead of an algorithm */
-    struct cv_words words;   /* the algorithm, and the options that say what is run */
-    const char *replay_text; /* what that file holds, when it is played */
-    const char *subject;     /* an option that says what is run; NULL: none is given */
-    char *command;           /* the command that repeats the run, without the seed */
-    uint64_t runs;           /* 0: one run, reported in full */
-    uint32_t threads;        /* 0: not given */
+    const char *trace;               /* the file for events */
+    const char *svg;                 /* the file for a space-time diagram */
+    const char *shiviz;              /* the file for a log that ShiViz reads */
+    const char *replay;              /* a file with a counterexample of the checker, instead of an algorithm */
+    struct cv_words words;           /* the algorithm, and the options that say what is run */
+    const char *replay_text;         /* what that file holds, when it is played */
+    const char *subject;             /* an option that says what is run; NULL: none is given */
+    char *command;                   /* the command that repeats the run, without the seed */
+    struct cv_checkpoint checkpoint; /* --checkpoint, --every and --resume */
+    char *identity;                  /* what is run: a line for each option that counts */
+    char *go_on;                     /* the command that goes on from the checkpoint, if there is one */
+    bool has_every;                  /* --every is given */
+    uint64_t runs;                   /* 0: one run, reported in full */
+    uint32_t threads;                /* 0: not given */
     bool json;
     bool diagram;
     bool transcript;

@@ -25,6 +25,8 @@ struct outcome {
     double seconds;
 };
 
+#define VERDICTS 3u
+
 struct runs {
     const struct sim_request *request;
     struct cv_survey survey;
@@ -98,6 +100,75 @@ static bool take(void *context, uint64_t task, struct sweep_reader *reader)
     return !runs->error && !outcome.cut && !outcome.failed; /* other seeds say no more about a handler that fails */
 }
 
+/* ---- checkpoints ---- */
+
+static void save_sample(struct file_writer *writer, const struct cv_sample *sample)
+{
+    file_write_number(writer, sample->count);
+    file_write(writer, sample->values, sample->count * sizeof *sample->values);
+}
+
+static bool restore_sample(struct file_reader *reader, struct cv_sample *sample)
+{
+    const uint64_t count = file_read_number(reader);
+    if (count > file_reader_left(reader) / sizeof *sample->values)
+        return false;
+    for (uint64_t i = 0; i < count; i++)
+        if (cv_sample_add(sample, file_read_number(reader)))
+            return false;
+    return true;
+}
+
+static void save(void *context, struct file_writer *writer)
+{
+    const struct cv_survey *survey = &((const struct runs *)context)->survey;
+    file_write_number(writer, survey->nodes);
+    file_write_number(writer, survey->runs);
+    for (uint32_t i = 0; i < VERDICTS; i++)
+        file_write_number(writer, survey->verdicts[i]);
+    file_write_number(writer, survey->worst_seed);
+    file_write_number(writer, survey->worst_messages);
+    file_write_number(writer, survey->worst_verdict);
+    file_write(writer, survey->worst_reason, sizeof survey->worst_reason);
+    file_write(writer, &survey->seconds, sizeof survey->seconds);
+    save_sample(writer, &survey->messages);
+    save_sample(writer, &survey->time);
+    save_sample(writer, &survey->decided);
+}
+
+static bool restore(void *context, struct file_reader *reader)
+{
+    struct cv_survey *survey = &((struct runs *)context)->survey;
+    uint64_t sum = 0;
+    survey->nodes = (uint32_t)file_read_number(reader);
+    survey->runs = file_read_number(reader);
+    for (uint32_t i = 0; i < VERDICTS; i++)
+        sum += survey->verdicts[i] = file_read_number(reader);
+    survey->worst_seed = file_read_number(reader);
+    survey->worst_messages = file_read_number(reader);
+    const uint64_t verdict = file_read_number(reader);
+    survey->worst_verdict = verdict < VERDICTS ? (enum cv_verdict)verdict : CV_HELD;
+    file_read(reader, survey->worst_reason, sizeof survey->worst_reason);
+    survey->worst_reason[sizeof survey->worst_reason - 1] = '\0';
+    file_read(reader, &survey->seconds, sizeof survey->seconds);
+    return restore_sample(reader, &survey->messages) && restore_sample(reader, &survey->time) &&
+           restore_sample(reader, &survey->decided) && verdict < VERDICTS && sum == survey->runs &&
+           survey->messages.count == sum && survey->time.count == sum && survey->decided.count <= sum;
+}
+
+/* ---- the command ---- */
+
+/* The last line of a sweep that was stopped. */
+static int tell_interrupted(const struct runs *runs)
+{
+    const struct sim_request *request = runs->request;
+    const char *then = request->checkpoint.exists ? "; go on: " : "", *command = *then ? request->go_on : "";
+    if (!runs->survey.runs)
+        return command_refuse("interrupted before the first run ended%s%s", then, command);
+    return command_refuse("interrupted: %llu of %llu runs are in the table%s%s", (unsigned long long)runs->survey.runs,
+                          (unsigned long long)request->runs, then, command);
+}
+
 static int report(struct runs *runs, uint64_t at_once)
 {
     const struct sim_request *request = runs->request;
@@ -108,7 +179,7 @@ static int report(struct runs *runs, uint64_t at_once)
     if (runs->error)
         return command_fail(runs->error, &runs->complaint);
     if (!survey->runs)
-        return command_refuse("interrupted before the first run ended");
+        return tell_interrupted(runs);
     char *command = sim_command(request, survey->worst_seed);
     survey->worst_command = command;
     if (request->json)
@@ -119,27 +190,41 @@ static int report(struct runs *runs, uint64_t at_once)
     if (!command_interrupted)
         return command_exit_code(survey->worst_verdict);
     fflush(stdout);
-    return command_refuse("interrupted: %llu of %llu runs are in the table", (unsigned long long)survey->runs,
-                          (unsigned long long)request->runs);
+    return tell_interrupted(runs);
 }
 
-int sim_run_many(const struct sim_request *request, struct cv_ranks *ranks)
+/* The first rank alone reads and writes the checkpoint. */
+static bool open_checkpoint(const struct sweep *sweep, struct cv_ranks *ranks, int *code)
+{
+    struct cv_complaint complaint = {{0}};
+    const int error = sweep->saved ? sweep_saved_open(sweep->saved, sweep->count, &complaint) : 0;
+    return job_settled(ranks, &sim_options, error, false, &complaint, code);
+}
+
+int sim_run_many(struct sim_request *request, struct cv_ranks *ranks)
 {
     struct runs runs = {
         .request = request,
         .survey = {.algorithm = request->plan.algorithm, .seed = request->plan.seed, .timed = request->timing}};
+    struct sweep_saved saved = {.checkpoint = &request->checkpoint, .context = &runs, .save = save, .restore = restore};
+    const bool saves = request->checkpoint.path || request->checkpoint.resume;
     const struct sweep sweep = {.count = request->runs,
                                 .threads = request->threads,
                                 .unit = "runs",
                                 .context = &runs,
                                 .compute = compute,
-                                .take = take};
-    const int error = sweep_run(&sweep, ranks);
-    if (error && !job_tells(ranks))
-        job_fail(ranks, error);
-    if (error)
-        runs.error = error;
-    const int code = job_tells(ranks) ? report(&runs, sweep_width(&sweep, ranks)) : EXIT_HELD;
+                                .take = take,
+                                .saved = saves && job_tells(ranks) ? &saved : NULL};
+    int code = EXIT_HELD;
+    if (open_checkpoint(&sweep, ranks, &code)) {
+        const int error = sweep_run(&sweep, ranks);
+        if (error && !job_tells(ranks))
+            job_fail(ranks, error);
+        if (error)
+            runs.error = error;
+        code = job_tells(ranks) ? report(&runs, sweep_width(&sweep, ranks)) : EXIT_HELD;
+    }
+    sweep_saved_close(&saved);
     cv_sample_free(&runs.survey.messages);
     cv_sample_free(&runs.survey.time);
     cv_sample_free(&runs.survey.decided);

@@ -7,6 +7,6 @@
 #include "ranks/ranks.h"
 
 /* Runs them and prints the result; returns the exit code. */
-int sim_run_many(const struct sim_request *request, struct cv_ranks *ranks);
+int sim_run_many(struct sim_request *request, struct cv_ranks *ranks);
 
 #endif

@@ -10,7 +10,8 @@
 #include "core/wall_clock.h"
 #include "ranks/launch.h"
 
-#define PAUSE_MS 100 /* how long the first rank sleeps if nothing happens */
+#define PAUSE_MS 100       /* how long the first rank sleeps if nothing happens */
+#define LAST_SAVING_MS 400 /* for a last checkpoint */
 
 /* The first rank's view of a sweep. */
 struct sweeping {
@@ -20,10 +21,12 @@ struct sweeping {
     struct cv_hash_map waiting; /* parcels whose turn has not come, by their first task plus 1 */
     uint64_t taken;             /* results */
     uint64_t finished;          /* tasks */
+    uint64_t known;             /* of them: from a checkpoint */
     uint32_t working;           /* other ranks that have not said goodbye */
     bool enough;
     bool out_of_memory;
-    bool shows; /* progress */
+    bool saved_last; /* the checkpoint is that of the end */
+    bool shows;      /* progress */
     struct command_progress progress;
 };
 
@@ -52,11 +55,49 @@ static void show_progress(struct sweeping *it)
     const uint64_t left = it->sweep->count - it->finished;
     fprintf(stderr, "%llu of %llu %s", (unsigned long long)it->finished, (unsigned long long)it->sweep->count,
             it->sweep->unit);
-    if (!it->finished)
+    if (it->finished == it->known)
         return;
     fputs(", ", stderr);
-    tell_left((it->progress.told - it->progress.started) / (double)it->finished * (double)left);
+    tell_left((it->progress.told - it->progress.started) / (double)(it->finished - it->known) * (double)left);
     fputs(" left", stderr);
+}
+
+/* ---- checkpoints ---- */
+
+/* A result that ended the sweep, or was stopped, is none that others can follow. */
+static void save(struct sweeping *it)
+{
+    struct sweep_saved *saved = it->sweep->saved;
+    if (saved && !it->enough && !command_interrupted && cv_checkpoint_is_due(saved->checkpoint))
+        sweep_saved_write(saved, it->taken, &it->waiting);
+}
+
+/*
+ * The user wants to stop: what is known is kept, without the runs that are stopped now. When mpirun ends a job it does
+ * not wait for long, so a file that takes long stays as it is.
+ */
+static void save_last(struct sweeping *it)
+{
+    struct sweep_saved *saved = it->sweep->saved;
+    if (!saved || !saved->checkpoint->path || it->saved_last || it->enough || !command_interrupted)
+        return;
+    it->saved_last = true;
+    if (cv_ranks_count(it->ranks) == 1 || !saved->checkpoint->exists || saved->checkpoint->took_ms < LAST_SAVING_MS)
+        sweep_saved_write(saved, it->taken, &it->waiting);
+}
+
+/* Goes on where the checkpoint ends. */
+static void go_on(struct sweeping *it)
+{
+    struct sweep_saved *saved = it->sweep->saved;
+    if (!saved)
+        return;
+    it->taken = it->known = saved->taken;
+    it->waiting = saved->waiting;
+    saved->waiting = (struct cv_hash_map){0};
+    for (size_t i = 0; i < saved->known_count; i++)
+        it->known += saved->known[i].count;
+    it->finished = it->known;
 }
 
 /* ---- taking results ---- */
@@ -74,6 +115,16 @@ static void take_parcel(struct sweeping *it, struct parcel *parcel)
     parcel_free(parcel);
 }
 
+static void take_waiting(struct sweeping *it)
+{
+    struct cv_hash_entry *entry;
+    while (!it->enough && (entry = cv_hash_map_find(&it->waiting, it->taken + 1))) {
+        struct parcel *next = entry->pointer;
+        cv_hash_map_remove(&it->waiting, entry);
+        take_parcel(it, next);
+    }
+}
+
 static void receive_parcel(struct sweeping *it, struct parcel *parcel)
 {
     it->finished += parcel->count;
@@ -87,11 +138,7 @@ static void receive_parcel(struct sweeping *it, struct parcel *parcel)
         return;
     }
     entry->pointer = parcel;
-    while (!it->enough && (entry = cv_hash_map_find(&it->waiting, it->taken + 1))) {
-        struct parcel *next = entry->pointer;
-        cv_hash_map_remove(&it->waiting, entry);
-        take_parcel(it, next);
-    }
+    take_waiting(it);
 }
 
 static bool is_over(const struct sweeping *it)
@@ -230,26 +277,36 @@ static int serve(struct cv_ranks *ranks, struct team *team)
 
 /* ---- the first rank ---- */
 
+/* Takes what the own threads have finished. */
+static bool take_done(struct sweeping *it)
+{
+    struct parcel *parcel;
+    bool any = false;
+    while ((parcel = team_take_done(&it->team))) {
+        receive_parcel(it, parcel);
+        any = true;
+    }
+    return any;
+}
+
 static void lead(struct sweeping *it)
 {
     const bool others = cv_ranks_count(it->ranks) > 1;
-    struct parcel *parcel;
     while (!is_over(it)) {
         bool idle = !(others && hear_all(it));
-        while ((parcel = team_take_done(&it->team))) {
-            receive_parcel(it, parcel);
-            idle = false;
-        }
+        idle &= !take_done(it);
+        save(it);
         show_progress(it);
         if (idle && others)
             cv_ranks_rest(it->ranks);
         else if (idle)
             team_wait_done(&it->team, PAUSE_MS);
     }
+    take_done(it);
+    save_last(it);
     tell_others_to_stop(it);
     team_join(&it->team);
-    while ((parcel = team_take_done(&it->team))) /* what was finished when the user wanted to stop */
-        receive_parcel(it, parcel);
+    take_done(it); /* what was finished when the user wanted to stop */
     it->enough = true;
     wait_for_goodbyes(it);
 }
@@ -271,11 +328,15 @@ static void run_alone(struct sweeping *it)
         it->sweep->compute(it->sweep->context, it->taken, &command_interrupted, &result);
         it->out_of_memory = result.out_of_memory;
         struct sweep_reader reader = {result.bytes, result.size};
+        save_last(it);
         if (!it->out_of_memory)
             it->enough = !it->sweep->take(it->sweep->context, it->taken++, &reader);
         it->finished++;
+        take_waiting(it);
+        save(it);
         show_progress(it);
     }
+    save_last(it);
     free(result.bytes);
 }
 
@@ -288,6 +349,7 @@ int sweep_run(const struct sweep *sweep, struct cv_ranks *ranks)
                           .shows = cv_launch_shows(),
                           .progress.started = cv_wall_seconds()};
     int error = 0;
+    go_on(&it);
     if (threads == 1 && count == 1) {
         run_alone(&it);
     } else {
@@ -298,8 +360,8 @@ int sweep_run(const struct sweep *sweep, struct cv_ranks *ranks)
             lead(&it);
         team_join(&it.team);
         team_free(&it.team);
-        forget_waiting(&it);
     }
+    forget_waiting(&it);
     command_progress_end(&it.progress);
     return it.out_of_memory ? CV_ENOMEM : error;
 }

@@ -9,7 +9,7 @@
 
 #include <signal.h>
 
-#include "cli/study/sweep_bytes.h"
+#include "cli/study/sweep_saved.h"
 #include "ranks/ranks.h"
 
 #define SWEEP_MOST_THREADS 256u
@@ -29,6 +29,8 @@ struct sweep {
     void (*compute)(void *context, uint64_t task, const volatile sig_atomic_t *halted, struct sweep_bytes *result);
     /* Takes a result, in the first rank. False: no further result is wanted. */
     bool (*take)(void *context, uint64_t task, struct sweep_reader *result);
+    /* Where the first rank goes on, and writes checkpoints; NULL: at the beginning, and it writes none. */
+    struct sweep_saved *saved;
 };
 
 /* Returns when all results are taken, when no more are wanted, or when the user wants to stop. 0 or CV_ENOMEM. */

@@ -31,11 +31,23 @@ static uint32_t portion(const struct team *team)
     return wanted < 1 ? 1 : wanted > MOST_PORTION ? MOST_PORTION : (uint32_t)wanted;
 }
 
+/* Passes over the results that came out of a checkpoint. Returns how many tasks there are before the next of them. */
+static uint64_t pass_known(struct team *team)
+{
+    const struct sweep_saved *saved = team->sweep->saved;
+    const size_t ranges = saved ? saved->known_count : 0;
+    while (team->passed < ranges && saved->known[team->passed].first == team->next)
+        team->next += saved->known[team->passed++].count;
+    return (team->passed < ranges ? saved->known[team->passed].first : team->sweep->count) - team->next;
+}
+
 static bool deal(struct team *team, uint64_t *first, uint32_t *count)
 {
-    if (team->next >= team->sweep->count || team->stopped)
+    const uint64_t most = pass_known(team);
+    if (!most || team->stopped)
         return false;
     *count = portion(team);
+    *count = *count > most ? (uint32_t)most : *count;
     *first = team->next;
     team->next += *count;
     return true;
@@ -170,7 +182,8 @@ static void start_threads(struct team *team, uint32_t threads)
 
 int team_start(struct team *team, const struct sweep *sweep, uint32_t threads, uint64_t width, bool leads)
 {
-    *team = (struct team){.sweep = sweep, .width = width, .leads = leads};
+    *team =
+        (struct team){.sweep = sweep, .width = width, .leads = leads, .next = sweep->saved ? sweep->saved->taken : 0};
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

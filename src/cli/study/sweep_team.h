@@ -30,6 +30,7 @@ struct team {
     pthread_cond_t work; /* there are tasks, or no more is wanted */
     pthread_cond_t done; /* there is a result */
     uint64_t next;       /* the first rank: the next task that nobody has */
+    size_t passed;       /* the first rank: ranges of known results before it */
     struct parcel *todo; /* other ranks: tasks without results */
     uint32_t todo_count;
     struct parcel *finished, *last_finished;
