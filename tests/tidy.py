@@ -25,7 +25,7 @@ ROOMS = {
     "property": {"core"},
     "partition": {"core"},
     "saved": {"core"},
-    "sim": {"core", "guard", "partition", "property", "saved"},
+    "sim": {"core", "guard", "partition", "property", "ranks", "saved"},
     "ranks": {"core"},
     "run": {"core", "guard", "property", "ranks", "secure"},
     "show": {"core", "property"},
@@ -50,6 +50,7 @@ INNER_ROOMS = {
     "ranks": ["", "mpi"],
     "service": ["", "http"],
     "show": ["", "text", "svg"],
+    "sim": ["", "share"],
     "cli": ["", "study", "hold", "cluster", "doctor"],
 }
 

@@ -270,29 +270,28 @@ static void call_elections(struct cv_sim *sim)
     const uint32_t count = scenario->everyone_calls ? sim->group.nodes : scenario->caller_count;
     for (uint32_t i = 0; i < count && sim->algorithm->start; i++) {
         const cv_node node = scenario->everyone_calls ? i : scenario->callers[i];
-        if (!world_alive(sim, node))
+        if (!world_has(sim, node) || !world_alive(sim, node))
             continue;
         sim->algorithm->start(world_begin(sim, node, &(struct cv_event){.type = CV_EVENT_START, .peer = CV_NOBODY}));
         world_finish(sim);
     }
 }
 
-/* No message is under way and no timer is armed: time leaps to the next planned event. */
-static bool idle(const struct cv_sim *sim)
+bool world_idle(const struct cv_sim *sim)
 {
     return !sim->mail.pending && !sim->timers_active && !transport_busy(sim) && !(sim->load && sim->load->planned);
 }
 
-static uint64_t next_tick(const struct cv_sim *sim, uint64_t planned)
+uint64_t world_next_tick(const struct cv_sim *sim, uint64_t planned)
 {
-    if (idle(sim))
+    if (world_idle(sim))
         return planned;
     const uint64_t mail = calendar_next(&sim->mail), alarm = calendar_next(&sim->alarms);
     const uint64_t next = mail < alarm ? mail : alarm;
     return next < planned ? next : planned;
 }
 
-static void tell_progress(struct cv_sim *sim)
+void world_tell_progress(const struct cv_sim *sim)
 {
     uint64_t messages = 0;
     for (uint32_t kind = 0; kind < CV_MAX_KINDS; kind++)
@@ -300,37 +299,47 @@ static void tell_progress(struct cv_sim *sim)
     sim->options.progress(sim->options.progress_context, sim->now, messages);
 }
 
+void world_begin_run(struct cv_sim *sim)
+{
+    if (sim->load)
+        views_begin(sim);
+    else
+        call_elections(sim);
+}
+
+void world_play_tick(struct cv_sim *sim, uint64_t next, uint64_t planned)
+{
+    sim->now = next;
+    if (calendar_advance(&sim->mail, next) || calendar_advance(&sim->alarms, next))
+        sim->out_of_memory = true;
+    if (planned <= next)
+        faults_happen(sim);
+    if (sim->plain)
+        quick_mail(sim);
+    else
+        careful_mail(sim);
+    if (sim->alarms.pending)
+        alarms_fire(sim);
+}
+
 static enum cv_ending play(struct cv_sim *sim)
 {
     if (sim->options.observer.state)
         tell_first_states(sim);
     faults_happen(sim);
-    if (sim->load)
-        views_begin(sim);
-    else
-        call_elections(sim);
+    world_begin_run(sim);
     for (uint64_t stretch = 0;; stretch++) {
         if (world_interrupted(sim))
             return CV_INTERRUPTED;
         if (sim->options.progress && (sim->plain || stretch % TICKS_BETWEEN_LOOKS == 0))
-            tell_progress(sim);
+            world_tell_progress(sim);
         const uint64_t planned = faults_next(sim);
-        if (planned == CV_NEVER && (idle(sim) || (sim->algorithm->hints.perpetual && load_over(sim))))
+        if (planned == CV_NEVER && (world_idle(sim) || (sim->algorithm->hints.perpetual && load_over(sim))))
             return CV_QUIET;
-        const uint64_t next = next_tick(sim, planned);
-        if (next > sim->scenario->until)
+        const uint64_t next = world_next_tick(sim, planned);
+        if (next > sim->pause)
             return CV_OUT_OF_TIME;
-        sim->now = next;
-        if (calendar_advance(&sim->mail, next) || calendar_advance(&sim->alarms, next))
-            sim->out_of_memory = true;
-        if (planned <= next)
-            faults_happen(sim);
-        if (sim->plain)
-            quick_mail(sim);
-        else
-            careful_mail(sim);
-        if (sim->alarms.pending)
-            alarms_fire(sim);
+        world_play_tick(sim, next, planned);
         if (sim->repeat && repeat_found(sim, &sim->run.period))
             return CV_REPEATS;
     }
@@ -366,6 +375,27 @@ static void settle_decided(struct cv_sim *sim)
         sim->run.decided = last;
 }
 
+void world_settle(struct cv_sim *sim, struct cv_run *run)
+{
+    sim->run.now = sim->now;
+    sim->run.scenario = sim->scenario;
+    sim->run.runtime = sim;
+    sim->run.checked = (sim->algorithm->invariant && !sim->plain) || sim->run.broken;
+    sim->run.standing = standing;
+    for (uint32_t kind = 0; kind < CV_MAX_KINDS; kind++)
+        *(sim->algorithm->hints.preparing && kind >= sim->algorithm->hints.preparing ? &sim->run.preparing
+                                                                                     : &sim->run.total) +=
+            sim->run.count[kind];
+    rounds_tell(sim);
+    settle_decided(sim);
+    if (sim->part)
+        faults_parts(sim, sim->part);
+    sim->run.component = sim->part;
+    sim->run.entries = sim->load ? sim->load->entries : NULL;
+    sim->run.entry_count = sim->load ? sim->load->entry_count : 0;
+    *run = sim->run;
+}
+
 int cv_sim_run(struct cv_sim *sim, struct cv_run *run)
 {
     struct cv_complaint unheard;
@@ -379,25 +409,9 @@ int cv_sim_run(struct cv_sim *sim, struct cv_run *run)
         return CV_ENOMEM;
     if (*sim->failure)
         sim->run.ending = CV_FAILED;
-    sim->run.now = sim->now;
-    sim->run.scenario = sim->scenario;
-    sim->run.runtime = sim;
-    sim->run.checked = (sim->algorithm->invariant && !sim->plain) || sim->run.broken;
-    sim->run.standing = standing;
     if (sim->plain)
         quick_count_rest(sim);
-    for (uint32_t kind = 0; kind < CV_MAX_KINDS; kind++)
-        *(sim->algorithm->hints.preparing && kind >= sim->algorithm->hints.preparing ? &sim->run.preparing
-                                                                                     : &sim->run.total) +=
-            sim->run.count[kind];
-    rounds_tell(sim);
     calendar_free(&sim->mail); /* the judges need memory, too, and most of a large run's memory is here */
-    settle_decided(sim);
-    if (sim->part)
-        faults_parts(sim, sim->part);
-    sim->run.component = sim->part;
-    sim->run.entries = sim->load ? sim->load->entries : NULL;
-    sim->run.entry_count = sim->load ? sim->load->entry_count : 0;
-    *run = sim->run;
+    world_settle(sim, run);
     return 0;
 }

@@ -45,6 +45,24 @@ static inline bool world_interrupted(const struct cv_sim *sim)
            (sim->options.interrupted && __atomic_load_n(sim->options.interrupted, __ATOMIC_RELAXED));
 }
 
+/* ---- a run, piece by piece ---- */
+
+/* What happens before the first tick. */
+void world_begin_run(struct cv_sim *sim);
+
+/* No message is under way and no timer is armed: time leaps to the next planned event. */
+bool world_idle(const struct cv_sim *sim);
+
+/* The next tick at which something happens; `planned` is when the next fault does. CV_NEVER: none. */
+uint64_t world_next_tick(const struct cv_sim *sim, uint64_t planned);
+
+/* That tick; on the quick way also those after it, up to `pause` and the horizon. */
+void world_play_tick(struct cv_sim *sim, uint64_t next, uint64_t planned);
+void world_tell_progress(const struct cv_sim *sim);
+
+/* Fills in what the judges need, after the last tick. */
+void world_settle(struct cv_sim *sim, struct cv_run *run);
+
 /* Tells the observer, if there is one. */
 void world_tell(struct cv_sim *sim, const struct cv_event *event);
 

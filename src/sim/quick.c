@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "sim/engine.h"
+#include "sim/rounds.h"
 
 #define BYTES_AT_A_STRETCH ((size_t)1 << 24) /* bytes of messages between two reports of progress */
 #define FEW_BYTES ((size_t)1 << 17) /* with fewer bytes of messages under way, all receivers fit in the cache */
@@ -24,9 +25,10 @@
 
 /* What a run is like. The loops are compiled for each combination that is used. */
 struct quick_way {
-    bool unit; /* every message takes one tick */
-    bool asks; /* the first messages are checked for validity */
-    bool ring; /* messages go round a ring, and the order of nodes does not matter */
+    bool unit;   /* every message takes one tick */
+    bool asks;   /* the first messages are checked for validity */
+    bool ring;   /* messages go round a ring, and the order of nodes does not matter */
+    bool shared; /* some of the nodes are simulated elsewhere */
 };
 
 /*
@@ -59,7 +61,7 @@ INLINED size_t expect(const struct cv_sim *sim, const struct cv_message *message
 /* ---- sending ---- */
 
 /* Moves the outbox to the calendar: every message arrives, in order, and no observer listens. */
-INLINED void send_outbox(struct cv_sim *sim, bool unit)
+INLINED void send_outbox(struct cv_sim *sim, bool unit, bool shared)
 {
     struct cv_self *me = &sim->self;
     for (size_t at = 0; at < me->used;) {
@@ -74,22 +76,27 @@ INLINED void send_outbox(struct cv_sim *sim, bool unit)
             if (sim->mail.pending <= FEW_BYTES)
                 expect(sim, message, unit);
         }
+        at += bytes;
+        if (shared && elsewhere_has(sim->elsewhere, message->to)) {
+            elsewhere_send(sim->elsewhere, message, due);
+            continue;
+        }
         void *record = calendar_add(&sim->mail, due, bytes);
         if (!record) {
             sim->out_of_memory = true;
             return;
         }
         copy_words(record, message, bytes);
-        at += bytes;
     }
 }
 
 void quick_send(struct cv_sim *sim)
 {
-    if (sim->scenario->delay.model == CV_DELAY_UNIT)
-        send_outbox(sim, true);
+    const bool unit = sim->scenario->delay.model == CV_DELAY_UNIT;
+    if (sim->elsewhere)
+        unit ? send_outbox(sim, true, true) : send_outbox(sim, false, true);
     else
-        send_outbox(sim, false);
+        unit ? send_outbox(sim, true, false) : send_outbox(sim, false, false);
 }
 
 /*
@@ -108,13 +115,34 @@ static void use_list(struct cv_sim *sim, const struct calendar_list *list)
 static __attribute__((noinline)) void leave_list(struct cv_sim *sim, const struct calendar_list *list)
 {
     calendar_close(&sim->mail, sim->now + 1, sim->step_at);
-    send_outbox(sim, true);
+    quick_send(sim);
     use_list(sim, list);
+}
+
+/* Takes the step's messages to nodes elsewhere out of the list again. */
+INLINED void divert(struct cv_sim *sim)
+{
+    struct cv_self *me = &sim->self;
+    size_t kept = sim->step_at;
+    for (size_t at = kept; at < me->used;) {
+        const struct cv_message *message = (const void *)(me->outbox + at);
+        const size_t bytes = cv_message_bytes(message);
+        if (elsewhere_has(sim->elsewhere, message->to)) {
+            elsewhere_send(sim->elsewhere, message, sim->now + 1);
+        } else {
+            if (kept != at)
+                copy_words(me->outbox + kept, message, bytes);
+            kept += bytes;
+        }
+        at += bytes;
+    }
+    me->used = kept;
 }
 
 /* ---- one step ---- */
 
-INLINED void take_step(struct cv_sim *sim, const struct cv_kind *kinds, const struct cv_message *message, bool asks)
+INLINED void take_step(struct cv_sim *sim, const struct cv_kind *kinds, const struct cv_message *message,
+                       struct quick_way way)
 {
     struct node *it = world_first_node(sim, message->to);
     const uint64_t clock = (it->clock > message->clock ? it->clock : message->clock) + 1;
@@ -122,8 +150,10 @@ INLINED void take_step(struct cv_sim *sim, const struct cv_kind *kinds, const st
     sim->self.clock = clock;
     assert(message->kind < sim->kinds); /* a kind that the algorithm's table does not have */
     sim->run.count[message->kind] += message->to != message->from;
-    if (asks && sim->asks && !world_can_be(sim, message))
+    if (way.asks && sim->asks && !world_can_be(sim, message))
         return;
+    if (way.shared && sim->rounds)
+        rounds_receive(sim, message);
     kinds[message->kind].receive(&sim->self, message);
     if (sim->self.effects) {
         world_apply(sim, it);
@@ -140,12 +170,14 @@ INLINED void handle(struct cv_sim *sim, const struct cv_kind *kinds, const struc
     if (way.unit) {
         const unsigned char *outbox = me->outbox;
         sim->step_at = me->used;
-        take_step(sim, kinds, message, way.asks);
+        take_step(sim, kinds, message, way);
         if (me->outbox != outbox)
             leave_list(sim, list);
+        else if (way.shared)
+            divert(sim);
     } else {
-        take_step(sim, kinds, message, way.asks);
-        send_outbox(sim, false);
+        take_step(sim, kinds, message, way);
+        send_outbox(sim, false, way.shared);
         me->used = 0;
     }
 }
@@ -241,7 +273,7 @@ INLINED void handle_aside(struct cv_sim *sim, const struct calendar_list *list, 
         return;
     unsigned char *end = aside->bytes + aside->used;
     if (!aside->strays) {
-        const struct quick_way rest = {.unit = way.unit};
+        const struct quick_way rest = {.unit = way.unit, .shared = way.shared};
         handle_part(sim, (struct calendar_part){aside->bytes, end, NULL}, list, rest);
     } else if (arrivals_make(&sim->arrivals, (struct arrivals_part){aside->bytes, end})) {
         sim->out_of_memory = true;
@@ -317,14 +349,14 @@ INLINED size_t handle_tick(struct cv_sim *sim, const struct calendar_list *list,
  * Goes on to the next tick with messages, unless something else comes first. In plain runs nothing is planned, so that
  * can only be timers, the end, and now and then a report of progress.
  */
-static inline bool go_on(struct cv_sim *sim, bool unit, size_t handled)
+static inline bool go_on(struct cv_sim *sim, bool unit, bool shared, size_t handled)
 {
     if (!sim->mail.pending || sim->alarms.pending || handled > BYTES_AT_A_STRETCH || world_interrupted(sim))
         return false;
     const uint64_t next = unit               ? sim->now + 1
                           : sim->mail.direct ? calendar_next_direct(&sim->mail)
                                              : calendar_next(&sim->mail);
-    if (next > sim->scenario->until)
+    if (next > sim->pause || (shared && next >= sim->elsewhere->horizon))
         return false;
     if (!sim->mail.direct && calendar_advance(&sim->mail, next))
         sim->out_of_memory = true;
@@ -343,7 +375,8 @@ INLINED void handle_ticks(struct cv_sim *sim, struct quick_way way)
         handled += handle_tick(sim, list, way);
         if (way.unit)
             calendar_close(&sim->mail, sim->now + 1, sim->self.used);
-    } while (go_on(sim, way.unit, handled));
+    } while (go_on(sim, way.unit, way.shared, handled));
+    sim->handled += handled;
 }
 
 static __attribute__((noinline)) void ring_unit(struct cv_sim *sim)
@@ -366,6 +399,26 @@ static __attribute__((noinline)) void network_random(struct cv_sim *sim)
     handle_ticks(sim, (struct quick_way){0});
 }
 
+static __attribute__((noinline)) void shared_ring_unit(struct cv_sim *sim)
+{
+    handle_ticks(sim, (struct quick_way){.unit = true, .ring = true, .shared = true});
+}
+
+static __attribute__((noinline)) void shared_ring_random(struct cv_sim *sim)
+{
+    handle_ticks(sim, (struct quick_way){.ring = true, .shared = true});
+}
+
+static __attribute__((noinline)) void shared_network_unit(struct cv_sim *sim)
+{
+    handle_ticks(sim, (struct quick_way){.unit = true, .shared = true});
+}
+
+static __attribute__((noinline)) void shared_network_random(struct cv_sim *sim)
+{
+    handle_ticks(sim, (struct quick_way){.shared = true});
+}
+
 static __attribute__((noinline)) void asking(struct cv_sim *sim, bool unit)
 {
     if (unit)
@@ -376,10 +429,14 @@ static __attribute__((noinline)) void asking(struct cv_sim *sim, bool unit)
 
 void quick_mail(struct cv_sim *sim)
 {
-    const bool unit = sim->scenario->delay.model == CV_DELAY_UNIT;
+    const bool unit = sim->scenario->delay.model == CV_DELAY_UNIT, ring = sim->arrivals.ring && !sim->orderly;
     if (sim->asks)
         asking(sim, unit);
-    else if (sim->arrivals.ring && !sim->orderly)
+    else if (sim->elsewhere && ring)
+        (unit ? shared_ring_unit : shared_ring_random)(sim);
+    else if (sim->elsewhere)
+        (unit ? shared_network_unit : shared_network_random)(sim);
+    else if (ring)
         (unit ? ring_unit : ring_random)(sim);
     else
         (unit ? network_unit : network_random)(sim);

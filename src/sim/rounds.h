@@ -8,6 +8,20 @@
 int rounds_init(struct cv_sim *sim);
 void rounds_free(struct cv_sim *sim);
 
+/* A worker of a shared run keeps the rounds of its nodes, and what it hears of those at other workers. */
+int rounds_init_worker(struct cv_sim *worker, const struct cv_sim *world);
+void rounds_free_worker(struct cv_sim *worker);
+
+/* Such a worker delivers a message, has heard from another worker, or has come to the end. */
+void rounds_receive(struct cv_sim *worker, const struct cv_message *message);
+void rounds_hear(struct cv_sim *worker, struct elsewhere_pulse pulse);
+void rounds_compare(struct cv_sim *worker);
+
+/* For gathering a shared run: what is known of a node, as bytes. */
+#define ROUNDS_NODE_BYTES 20u
+void rounds_pack(const struct cv_sim *world, cv_node node, unsigned char *bytes);
+void rounds_unpack(struct cv_sim *world, cv_node node, const unsigned char *bytes);
+
 /* The step began a round; its messages are still in the outbox. */
 void rounds_pulse(struct cv_sim *sim);
 

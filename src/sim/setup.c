@@ -170,7 +170,8 @@ static uint64_t longest_delay(const struct cv_scenario *scenario)
     return link * (2 * (uint64_t)scenario->alternate_count + 1);
 }
 
-static int build(struct cv_sim *sim)
+/* What a step needs, and each worker of a shared run has for itself: an outbox, calendars, the order of channels. */
+static int build_desk(struct cv_sim *sim)
 {
     const struct cv_scenario *scenario = sim->scenario;
     const uint32_t nodes = sim->group.nodes;
@@ -179,39 +180,48 @@ static int build(struct cv_sim *sim)
     sim->outbox = malloc(sim->outbox_room);
     sim->self.outbox = sim->outbox;
     sim->self.room = sim->outbox_room;
-    sim->kinds = cv_algorithm_kinds(sim->algorithm);
-    sim->timers = cv_algorithm_timers(sim->algorithm);
-    sim->timer_due =
-        sim->timers ? calloc((size_t)nodes * sim->timers * world_names(sim), sizeof *sim->timer_due) : NULL;
-    if (!sim->outbox || (sim->timers && !sim->timer_due) || world_lay_out(sim))
-        return CV_ENOMEM;
-    if (scenario->crash_count && !(sim->decided = calloc(nodes, sizeof *sim->decided)))
-        return CV_ENOMEM;
-    if (calendar_init(&sim->mail, longest_delay(scenario)) || calendar_init(&sim->alarms, CV_NEVER))
+    if (!sim->outbox || calendar_init(&sim->mail, longest_delay(scenario)) || calendar_init(&sim->alarms, CV_NEVER))
         return CV_ENOMEM;
     if (scenario->delay.model != CV_DELAY_UNIT || !sim->plain)
         if (fifo_init(&sim->fifo, nodes, ring) ||
             (sim->group.edges && fifo_use_graph(&sim->fifo, sim->group.edges, sim->group.neighbours)))
             return CV_ENOMEM;
     prefer_large_pages(sim->fifo.onward, nodes * sizeof *sim->fifo.onward);
+    arrivals_init(&sim->arrivals, nodes, ring, sim->plain ? 0 : sizeof(struct trailer));
+    sim->chooser = CV_NOBODY;
+    return 0;
+}
+
+static int build(struct cv_sim *sim)
+{
+    const struct cv_scenario *scenario = sim->scenario;
+    const uint32_t nodes = sim->group.nodes;
+    sim->kinds = cv_algorithm_kinds(sim->algorithm);
+    sim->timers = cv_algorithm_timers(sim->algorithm);
+    sim->timer_due =
+        sim->timers ? calloc((size_t)nodes * sim->timers * world_names(sim), sizeof *sim->timer_due) : NULL;
+    if ((sim->timers && !sim->timer_due) || world_lay_out(sim) || build_desk(sim))
+        return CV_ENOMEM;
+    if (scenario->crash_count && !(sim->decided = calloc(nodes, sizeof *sim->decided)))
+        return CV_ENOMEM;
     if (transport_init(sim) || repeat_init(sim))
         return CV_ENOMEM;
     for (sim->name = 0; sim->name < world_names(sim); sim->name++)
-        for (cv_node node = 0; node < nodes; node++) {
-            world_reset_node(sim, node);
-            world_node(sim, node)->clock = (scenario->clocks ? scenario->clocks[node] : 0) & CV_CLOCK_MASK;
-        }
+        for (cv_node node = 0; node < nodes; node++)
+            if (world_has(sim, node)) {
+                world_reset_node(sim, node);
+                world_node(sim, node)->clock = (scenario->clocks ? scenario->clocks[node] : 0) & CV_CLOCK_MASK;
+            }
     sim->name = 0;
     if (load_init(sim) || views_init(sim) || rounds_init(sim))
         return CV_ENOMEM;
-    arrivals_init(&sim->arrivals, nodes, ring, sim->plain ? 0 : sizeof(struct trailer));
     sim->orderly = sim->load || sim->rounds || cv_is_guarded(sim->algorithm);
     sim->small = sim->name_bytes <= SMALL_GROUP_BYTES;
-    sim->chooser = CV_NOBODY;
     return faults_plan(sim);
 }
 
-int cv_sim_new(struct cv_sim **out, const struct cv_scenario *scenario, const struct cv_sim_options *options)
+int world_new(struct cv_sim **out, const struct cv_scenario *scenario, const struct cv_sim_options *options,
+              struct elsewhere *elsewhere)
 {
     struct cv_sim *sim = calloc(1, sizeof *sim);
     if (!sim)
@@ -220,6 +230,8 @@ int cv_sim_new(struct cv_sim **out, const struct cv_scenario *scenario, const st
     sim->algorithm = scenario->algorithm;
     sim->group = scenario->group;
     sim->group.absence = scenario->crash_count || scenario->partition_count || scenario->suspicion_count;
+    sim->elsewhere = elsewhere;
+    sim->pause = scenario->until;
     if (options)
         sim->options = *options;
     sim->traced = sim->options.observer.event != NULL;
@@ -241,6 +253,65 @@ int cv_sim_new(struct cv_sim **out, const struct cv_scenario *scenario, const st
     return 0;
 }
 
+int cv_sim_new(struct cv_sim **out, const struct cv_scenario *scenario, const struct cv_sim_options *options)
+{
+    return world_new(out, scenario, options, NULL);
+}
+
+bool cv_sim_is_plain(const struct cv_scenario *scenario)
+{
+    const struct cv_sim sim = {.scenario = scenario, .algorithm = scenario->algorithm, .group = scenario->group};
+    return is_plain(&sim);
+}
+
+static void free_desk(struct cv_sim *sim)
+{
+    calendar_free(&sim->mail);
+    calendar_free(&sim->alarms);
+    alarms_free(sim);
+    arrivals_free(&sim->arrivals);
+    free(sim->aside.bytes);
+    free(sim->heard);
+    fifo_free(&sim->fifo);
+    free(sim->outbox);
+}
+
+/* The nodes are those of `world`; what a step needs is the worker's own. */
+int world_new_worker(struct cv_sim **out, struct cv_sim *world, struct elsewhere *elsewhere)
+{
+    struct cv_sim *sim = malloc(sizeof *sim);
+    if (!sim)
+        return CV_ENOMEM;
+    *sim = *world;
+    sim->elsewhere = elsewhere;
+    sim->self = (struct cv_self){.group = &sim->group, .runtime = &runtime};
+    sim->mail = sim->alarms = (struct calendar){0};
+    sim->fifo = (struct fifo){0};
+    sim->arrivals = (struct arrivals){0};
+    sim->aside = (struct aside){0};
+    sim->timely = (struct alarm_order){0};
+    sim->heard = NULL;
+    sim->outbox = NULL;
+    sim->load = NULL;
+    sim->rounds = NULL;
+    if (build_desk(sim) || load_init_worker(sim, world) || rounds_init_worker(sim, world)) {
+        world_free_worker(sim);
+        return CV_ENOMEM;
+    }
+    *out = sim;
+    return 0;
+}
+
+void world_free_worker(struct cv_sim *sim)
+{
+    if (!sim)
+        return;
+    free_desk(sim);
+    load_free_worker(sim);
+    rounds_free_worker(sim);
+    free(sim);
+}
+
 void cv_sim_free(struct cv_sim *sim)
 {
     if (!sim)
@@ -251,14 +322,7 @@ void cv_sim_free(struct cv_sim *sim)
     load_free(sim);
     rounds_free(sim);
     views_free(sim);
-    calendar_free(&sim->mail);
-    calendar_free(&sim->alarms);
-    alarms_free(sim);
-    arrivals_free(&sim->arrivals);
-    free(sim->aside.bytes);
-    free(sim->heard);
-    fifo_free(&sim->fifo);
-    free(sim->outbox);
+    free_desk(sim);
     free(sim->nodes);
     free(sim->leaders);
     free(sim->places);

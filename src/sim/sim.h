@@ -34,6 +34,9 @@ int cv_sim_new(struct cv_sim **sim, const struct cv_scenario *scenario, const st
  */
 int cv_sim_run(struct cv_sim *sim, struct cv_run *run);
 
+/* Are all messages delivered, in order, and does nothing fail? Then only an observer makes the run careful and slow. */
+bool cv_sim_is_plain(const struct cv_scenario *scenario);
+
 void cv_sim_transport(const struct cv_sim *sim, struct cv_transport_counts *counts);
 void cv_sim_free(struct cv_sim *sim);
 

@@ -169,7 +169,7 @@ static void open_room(struct cv_sim *sim, bool first)
         uint64_t fence;
         const cv_node holder = load_holder(sim, &fence);
         for (cv_node node = 0; node < sim->group.nodes; node++)
-            if (world_alive(sim, node)) {
+            if (world_has(sim, node) && world_alive(sim, node)) {
                 sim->algorithm->adopt(world_begin(sim, node, NULL), holder, fence);
                 world_finish(sim);
             }
@@ -181,7 +181,7 @@ static void open_room(struct cv_sim *sim, bool first)
         if (!first)
             load_resume(sim);
         for (cv_node node = 0; node < sim->group.nodes && sim->algorithm->start; node++)
-            if (world_alive(sim, node)) {
+            if (world_has(sim, node) && world_alive(sim, node)) {
                 sim->algorithm->start(world_begin(sim, node, NULL));
                 world_finish(sim);
             }

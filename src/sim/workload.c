@@ -6,6 +6,7 @@
 #include "sim/workload.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/engine.h"
 #include "sim/faults.h"
@@ -40,7 +41,29 @@ void load_free(struct cv_sim *sim)
     free(sim->load->clients);
     free(sim->load->has_come);
     free(sim->load->entries);
+    free(sim->load->turns);
     free(sim->load);
+}
+
+int load_init_worker(struct cv_sim *worker, const struct cv_sim *world)
+{
+    if (!world->load)
+        return 0;
+    worker->load = calloc(1, sizeof *worker->load);
+    if (!worker->load)
+        return CV_ENOMEM;
+    worker->load->clients = world->load->clients;
+    worker->load->has_come = world->load->has_come;
+    return 0;
+}
+
+void load_free_worker(struct cv_sim *worker)
+{
+    if (!worker->load)
+        return;
+    free(worker->load->entries);
+    free(worker->load->turns);
+    free(worker->load);
 }
 
 /* ---- alarms ---- */
@@ -62,16 +85,34 @@ static uint32_t place_of(const struct cv_sim *sim, cv_node node)
 
 /* ---- requests ---- */
 
-static struct cv_entry *new_entry(struct load *load)
+/* Turns within a tick: what messages bring about, or at the start listed requests; then what clients do themselves. */
+#define EARLY_TURN(number) ((uint64_t)(number))
+#define LATE_TURN(number) (1ull << 32 | (number))
+
+static int make_room(struct load *load, bool shared, uint64_t room)
 {
-    if (load->entry_count == load->entry_room) {
-        const uint64_t room = load->entry_room ? load->entry_room * 2 : 256;
-        struct cv_entry *entries = realloc(load->entries, room * sizeof *entries);
-        if (!entries)
-            return NULL;
-        load->entries = entries;
-        load->entry_room = room;
+    struct cv_entry *entries = realloc(load->entries, room * sizeof *entries);
+    if (!entries)
+        return CV_ENOMEM;
+    load->entries = entries;
+    if (shared) {
+        uint64_t *turns = realloc(load->turns, room * sizeof *turns);
+        if (!turns)
+            return CV_ENOMEM;
+        load->turns = turns;
     }
+    load->entry_room = room;
+    return 0;
+}
+
+static struct cv_entry *new_entry(struct cv_sim *sim, uint64_t turn)
+{
+    struct load *load = sim->load;
+    if (load->entry_count == load->entry_room &&
+        make_room(load, sim->elsewhere != NULL, load->entry_room ? load->entry_room * 2 : 256))
+        return NULL;
+    if (load->turns)
+        load->turns[load->entry_count] = turn;
     return &load->entries[load->entry_count++];
 }
 
@@ -87,10 +128,10 @@ static void ask(struct cv_sim *sim, cv_node node)
     world_finish(sim);
 }
 
-static void request(struct cv_sim *sim, cv_node node, uint64_t hold)
+static void request(struct cv_sim *sim, cv_node node, uint64_t hold, uint64_t turn)
 {
     struct client *client = client_of(sim, node);
-    struct cv_entry *entry = new_entry(sim->load);
+    struct cv_entry *entry = new_entry(sim, turn);
     if (!entry) {
         sim->out_of_memory = true;
         return;
@@ -120,7 +161,7 @@ static void wish(struct cv_sim *sim, uint32_t index)
         return;
     sim->load->has_come[index] = true;
     if (client->entry == NO_ENTRY && !is_outside(sim, it->node))
-        request(sim, it->node, it->hold);
+        request(sim, it->node, it->hold, sim->now ? LATE_TURN(it->node) : EARLY_TURN(index));
     else
         client->waiting++;
 }
@@ -131,7 +172,7 @@ static void go_on(struct cv_sim *sim, cv_node node)
     struct client *client = client_of(sim, node);
     if (client->remaining) {
         client->remaining--;
-        request(sim, node, sim->scenario->hold);
+        request(sim, node, sim->scenario->hold, LATE_TURN(node));
         return;
     }
     for (uint32_t i = sim->scenario->wish_count, passed = 0; client->waiting && i-- > 0;) {
@@ -140,7 +181,7 @@ static void go_on(struct cv_sim *sim, cv_node node)
             continue;
         if (++passed == client->waiting) {
             client->waiting--;
-            request(sim, node, it->hold);
+            request(sim, node, it->hold, LATE_TURN(node));
             return;
         }
     }
@@ -150,13 +191,15 @@ void load_begin(struct cv_sim *sim)
 {
     const struct cv_scenario *scenario = sim->scenario;
     for (uint32_t i = 0; i < scenario->wish_count; i++)
-        if (scenario->wishes[i].time)
+        if (!world_has(sim, scenario->wishes[i].node))
+            continue;
+        else if (scenario->wishes[i].time)
             plan(sim, ALARM_WISH, i, scenario->wishes[i].time);
         else
             wish(sim, i);
     for (sim->name = 0; sim->name < scenario->names; sim->name++)
         for (cv_node node = 0; node < sim->group.nodes; node++)
-            if (client_of(sim, node)->remaining && world_alive(sim, node))
+            if (world_has(sim, node) && client_of(sim, node)->remaining && world_alive(sim, node))
                 go_on(sim, node);
     sim->name = 0;
 }
@@ -168,7 +211,7 @@ void load_enter(struct cv_sim *sim, cv_node node, uint64_t fence)
     struct load *load = sim->load;
     struct client *client = client_of(sim, node);
     if (client->entry == NO_ENTRY || client->inside) { /* no request asked for it: two entries at once, for the judge */
-        struct cv_entry *extra = new_entry(load);
+        struct cv_entry *extra = new_entry(sim, EARLY_TURN(node));
         if (extra)
             *extra = (struct cv_entry){.node = node,
                                        .name = sim->name,
@@ -183,6 +226,59 @@ void load_enter(struct cv_sim *sim, cv_node node, uint64_t fence)
     entry->fence = fence;
     client->inside = true;
     plan(sim, ALARM_LEAVE, place_of(sim, node), sim->now + client->hold);
+}
+
+/* ---- the entries of all workers ---- */
+
+int load_add_entries(struct cv_sim *world, const struct cv_entry *entries, const uint64_t *turns, uint64_t count)
+{
+    struct load *load = world->load;
+    if (!count)
+        return 0;
+    if (make_room(load, true, load->entry_count + count))
+        return CV_ENOMEM;
+    memcpy(load->entries + load->entry_count, entries, count * sizeof *entries);
+    memcpy(load->turns + load->entry_count, turns, count * sizeof *turns);
+    load->entry_count += count;
+    return 0;
+}
+
+struct turn {
+    uint64_t time, turn, index;
+};
+
+static int compare_turns(const void *one, const void *other)
+{
+    const struct turn *a = one, *b = other;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    if (a->turn != b->turn)
+        return a->turn < b->turn ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+int load_sort_entries(struct cv_sim *world)
+{
+    struct load *load = world->load;
+    if (!load || !load->entry_count)
+        return 0;
+    struct turn *order = malloc(load->entry_count * sizeof *order);
+    struct cv_entry *sorted = malloc(load->entry_count * sizeof *sorted);
+    if (!order || !sorted) {
+        free(order);
+        free(sorted);
+        return CV_ENOMEM;
+    }
+    for (uint64_t i = 0; i < load->entry_count; i++)
+        order[i] = (struct turn){load->entries[i].requested, load->turns[i], i};
+    qsort(order, load->entry_count, sizeof *order, compare_turns);
+    for (uint64_t i = 0; i < load->entry_count; i++)
+        sorted[i] = load->entries[order[i].index];
+    free(load->entries);
+    load->entries = sorted;
+    load->entry_room = load->entry_count;
+    free(order);
+    return 0;
 }
 
 uint32_t load_region(const struct cv_sim *sim, cv_node node)
@@ -275,7 +371,7 @@ cv_node load_holder(const struct cv_sim *sim, uint64_t *fence)
 {
     for (cv_node node = 0; node < sim->group.nodes; node++) {
         const struct client *client = client_of(sim, node);
-        if (client->inside) {
+        if (world_has(sim, node) && client->inside) {
             *fence = sim->load->entries[client->entry].fence;
             return node;
         }

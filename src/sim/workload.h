@@ -20,6 +20,7 @@ struct load {
     struct client *clients;   /* per name and node */
     bool *has_come;           /* per listed request: its time came, and its node was alive */
     struct cv_entry *entries; /* in the order of the requests */
+    uint64_t *turns;          /* by entry, in a shared run: its turn among the entries of its tick; otherwise NULL */
     uint64_t entry_count, entry_room;
     uint64_t planned; /* alarms of the clients that are still to come */
     uint64_t open;    /* requests not yet over: waiting or inside */
@@ -27,6 +28,13 @@ struct load {
 
 int load_init(struct cv_sim *sim);
 void load_free(struct cv_sim *sim);
+
+/* A worker of a shared run has the clients of `world` and entries of its own. Later `world` gets them, all in order. */
+int load_init_worker(struct cv_sim *worker, const struct cv_sim *world);
+void load_free_worker(struct cv_sim *worker);
+int load_add_entries(struct cv_sim *world, const struct cv_entry *entries, const uint64_t *turns, uint64_t count);
+int load_sort_entries(struct cv_sim *world);
+
 void load_begin(struct cv_sim *sim);
 void load_enter(struct cv_sim *sim, cv_node node, uint64_t fence);
 bool load_alarm(struct cv_sim *sim, const struct alarm *alarm);

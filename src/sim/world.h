@@ -9,6 +9,7 @@
 #include "guard/guarded.h"
 #include "sim/arrivals.h"
 #include "sim/calendar.h"
+#include "sim/elsewhere.h"
 #include "sim/fifo.h"
 #include "sim/sim.h"
 
@@ -92,9 +93,11 @@ struct cv_sim {
 
     unsigned char *outbox; /* messages of a step, unless the step writes them into the calendar */
     size_t outbox_room;    /* bytes of `outbox` */
+    uint64_t handled;      /* bytes of messages on the quick way, since somebody last set it to 0 */
     size_t step_at;        /* where the step's messages begin, if it writes them into the calendar */
 
     uint64_t now;
+    uint64_t pause;              /* the loop stops before later ticks; --until, or earlier */
     struct calendar mail;        /* messages under way */
     struct calendar alarms;      /* timers and the clients' alarms */
     struct fifo fifo;            /* the order of messages on each channel */
@@ -128,6 +131,8 @@ struct cv_sim {
     struct rounds *rounds; /* synchronizers, and algorithms with results */
     struct load *load;     /* mutex: the clients */
     struct views *views;   /* mutex: the members */
+
+    struct elsewhere *elsewhere; /* a shared run: the other workers; otherwise NULL */
 
     struct cv_failure_listener listener; /* hears of handlers that fail, if the algorithm is a plugin */
     char failure[CV_FAILURE_BYTES];      /* how the first of them failed; "": none has */
@@ -183,6 +188,12 @@ static inline void world_set(struct node *it, enum node_flag flag, bool on)
 static inline bool world_alive(const struct cv_sim *sim, cv_node node)
 {
     return world_node(sim, node)->flags & NODE_ALIVE;
+}
+
+/* Does this worker simulate the node? */
+static inline bool world_has(const struct cv_sim *sim, cv_node node)
+{
+    return !sim->elsewhere || !elsewhere_has(sim->elsewhere, node);
 }
 
 /* The number from which the delay of a message follows. */

@@ -59,12 +59,12 @@ static int verdict_code(const char *line, size_t length)
 }
 
 /* A scenario is small: its threads are enough. */
-static int run_many(struct sim_request *request)
+static int run(struct sim_request *request)
 {
     struct cv_ranks *alone = cv_ranks_alone();
     if (!alone)
         command_out_of_memory();
-    const int code = sim_run_many(request, alone);
+    const int code = request->runs ? sim_run_many(request, alone) : sim_run_once(request, alone);
     cv_ranks_leave(alone);
     return code;
 }
@@ -95,7 +95,7 @@ static int play_line(const char *name, char *line, int extra, char **options, bo
     int code = error ? command_fail(error, &complaint) : 0;
     if (!error) {
         request.transcript = !request.diagram && !request.json && !request.runs;
-        code = request.runs ? run_many(&request) : sim_run_once(&request);
+        code = run(&request);
         *as_told &= code == expected;
         code = EXIT_HELD;
     }

@@ -11,7 +11,9 @@
 #include "cli/study/sim_replay.h"
 #include "cli/study/sim_runs.h"
 #include "core/wall_clock.h"
+#include "ranks/launch.h"
 #include "show/text/report.h"
+#include "sim/share/share.h"
 
 static void show_progress(void *context, uint64_t now, uint64_t messages)
 {
@@ -42,6 +44,7 @@ void sim_result_free(struct sim_result *result)
 {
     cv_sim_free(result->sim);
     cv_scenario_free(&result->scenario);
+    free(result->parts);
     *result = (struct sim_result){0};
 }
 
@@ -63,6 +66,8 @@ static void report(const struct sim_request *request, const struct sim_result *r
                                      .command = command,
                                      .timed = request->timing,
                                      .seconds = result->seconds,
+                                     .parts = result->parts,
+                                     .part_count = result->part_count,
                                      .transport = cv_scenario_raw(&result->scenario),
                                      .packets = counts.packets,
                                      .lost = counts.lost,
@@ -76,36 +81,76 @@ static void report(const struct sim_request *request, const struct sim_result *r
     free(command);
 }
 
-int sim_run_once(const struct sim_request *request)
+/* A run that cannot be shared is played by one worker. Somebody who asked for more hears why. */
+static bool is_shared(const struct sim_request *request, const struct sim_result *result, const struct cv_ranks *ranks)
+{
+    const char *obstacle = cv_share_obstacle(&result->scenario, sim_outputs_wanted(request));
+    if (obstacle && *obstacle && job_tells(ranks) && (request->threads > 1 || cv_ranks_count(ranks) > 1))
+        fprintf(stderr, "conclave: one thread of one rank plays this run: %s\n", obstacle);
+    return !obstacle;
+}
+
+static int keep_parts(struct sim_result *result, const struct cv_share_report *report)
+{
+    if (report->workers < 2)
+        return 0;
+    result->parts = calloc(report->workers, sizeof *result->parts);
+    if (!result->parts)
+        return CV_ENOMEM;
+    result->part_count = report->workers;
+    for (uint32_t i = 0; i < report->workers; i++) {
+        const struct cv_share_part *part = &report->parts[i];
+        result->parts[i] = (struct cv_report_part){part->nodes, part->messages, (double)part->waiting_us / 1e6};
+    }
+    return 0;
+}
+
+/* Plays, and judges in the first rank. */
+static int play(const struct sim_request *request, const struct cv_sim_options *options, struct cv_ranks *ranks,
+                struct sim_result *result, struct cv_complaint *complaint)
+{
+    const struct cv_share share = {ranks, request->threads ? request->threads : 1};
+    struct cv_share_report report = {0};
+    if (!is_shared(request, result, ranks) && !job_tells(ranks))
+        return 0;
+    const double started = cv_wall_seconds();
+    int error = cv_share_run(&result->sim, &result->scenario, options, &share, &result->run, &report);
+    result->seconds = cv_wall_seconds() - started;
+    if (!error)
+        error = keep_parts(result, &report);
+    if (!error && job_tells(ranks))
+        error = cv_judge(&result->run, &result->judgement, complaint);
+    free(report.parts);
+    return error;
+}
+
+int sim_run_once(const struct sim_request *request, struct cv_ranks *ranks)
 {
     struct cv_complaint complaint = {{0}};
     struct sim_result result = {0};
     struct sim_outputs outputs = {0};
     struct command_progress progress = {.started = cv_wall_seconds()};
     struct cv_sim_options options = {.interrupted = &command_interrupted, .complaint = &complaint};
-    if (isatty(STDERR_FILENO)) {
+    const bool tells = job_tells(ranks);
+    if (tells && cv_launch_shows()) {
         options.progress = show_progress;
         options.progress_context = &progress;
     }
     int error = cv_plan_build(&request->plan, &result.scenario, &complaint);
-    if (!error)
+    if (!error && tells)
         error = sim_outputs_open(&outputs, request, &result.scenario, &complaint);
     options.observer = outputs.observer;
     if (!error)
-        error = cv_sim_new(&result.sim, &result.scenario, &options);
-    const double started = cv_wall_seconds();
-    if (!error)
-        error = cv_sim_run(result.sim, &result.run);
-    result.seconds = cv_wall_seconds() - started;
+        error = play(request, &options, ranks, &result, &complaint);
     command_progress_end(&progress);
-    if (!error)
-        error = cv_judge(&result.run, &result.judgement, &complaint);
-    if (!error)
+    if (!error && tells)
         error = sim_outputs_finish(&outputs, &result, &complaint);
     int code = EXIT_UNKNOWN;
-    if (error) {
+    if (error && !tells) {
+        job_fail(ranks, error);
+    } else if (error) {
         code = command_fail(error, &complaint);
-    } else {
+    } else if (tells) {
         report(request, &result);
         code = command_exit_code(result.judgement.verdict);
     }
@@ -118,9 +163,9 @@ static int carry_out(struct sim_request *request, struct cv_ranks *ranks)
 {
     if (request->runs)
         return sim_run_many(request, ranks);
-    if (!job_tells(ranks))
-        return EXIT_HELD;
-    return request->replay ? sim_replay(request) : sim_run_once(request);
+    if (!request->replay)
+        return sim_run_once(request, ranks);
+    return job_tells(ranks) ? sim_replay(request) : EXIT_HELD;
 }
 
 int command_sim(int argc, char **argv)

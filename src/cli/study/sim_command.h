@@ -5,10 +5,15 @@
 
 #include "cli/study/sim_options.h"
 #include "property/property.h"
+#include "ranks/ranks.h"
+#include "show/text/report.h"
 #include "sim/sim.h"
 
-/* Runs it and prints the result; returns the exit code. */
-int sim_run_once(const struct sim_request *request);
+/*
+ * Runs it and prints the result; returns the exit code. All ranks call it, and share the run if it can be shared. The
+ * first rank prints.
+ */
+int sim_run_once(const struct sim_request *request, struct cv_ranks *ranks);
 
 /* The command that repeats the request with that seed. Free it. */
 char *sim_command(const struct sim_request *request, uint64_t seed);
@@ -20,6 +25,8 @@ struct sim_result {
     struct cv_run run;
     struct cv_judgement judgement;
     double seconds;
+    struct cv_report_part *parts; /* by worker, if the run was shared; otherwise NULL */
+    uint32_t part_count;
 };
 int sim_simulate(const struct cv_plan *plan, const struct cv_sim_options *options, struct sim_result *result,
                  struct cv_complaint *complaint);

@@ -84,7 +84,7 @@ static const struct option_row rows[] = {
     {"until", "T", OPTION_TEXT, FIELD(plan.until), .help = "stop at time T"},
     STEP_LIMIT_ROW,
     {.help = "Who computes it; that changes no byte of the output"},
-    SWEEP_THREADS_ROW(FIELD(threads), "with --runs: so many threads, in each rank of mpirun (1)"),
+    SWEEP_THREADS_ROW(FIELD(threads), "so many threads, in each rank of mpirun (1)"),
     {"checkpoint", "FILE", OPTION_TEXT, FIELD(checkpoint.path),
      .help = "with --runs: write now and then which runs are done, to go on from there with --resume FILE", .how = true,
      .writes = true},

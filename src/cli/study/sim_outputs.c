@@ -58,10 +58,15 @@ static int check_names(const struct sim_request *request, struct cv_complaint *c
     return 0;
 }
 
+bool sim_outputs_wanted(const struct sim_request *request)
+{
+    return request->trace || request->svg || request->shiviz || request->diagram || request->transcript;
+}
+
 int sim_outputs_open(struct sim_outputs *outputs, const struct sim_request *request, const struct cv_scenario *scenario,
                      struct cv_complaint *complaint)
 {
-    if (!request->trace && !request->svg && !request->shiviz && !request->diagram && !request->transcript)
+    if (!sim_outputs_wanted(request))
         return 0;
     int error = check_names(request, complaint);
     if (error)

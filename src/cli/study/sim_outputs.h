@@ -10,6 +10,9 @@ struct sim_outputs {
     struct sim_listeners *listeners;
 };
 
+/* Does somebody want to see the events of the run? */
+bool sim_outputs_wanted(const struct sim_request *request);
+
 /* Opens the outputs before the run, so that a file that cannot be written is refused at once. */
 int sim_outputs_open(struct sim_outputs *outputs, const struct sim_request *request, const struct cv_scenario *scenario,
                      struct cv_complaint *complaint);

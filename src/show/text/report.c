@@ -142,6 +142,19 @@ static void json_transport(struct cv_json *json, const struct cv_report *report)
     cv_json_close(json, '}');
 }
 
+static void json_shares(struct cv_json *json, const struct cv_report *report)
+{
+    cv_json_open(json, "shares", '[');
+    for (uint32_t i = 0; i < report->part_count; i++) {
+        cv_json_open(json, NULL, '{');
+        cv_json_count(json, "nodes", report->parts[i].nodes);
+        cv_json_count(json, "messages", report->parts[i].messages);
+        cv_json_real(json, "waited", report->parts[i].waited);
+        cv_json_close(json, '}');
+    }
+    cv_json_close(json, ']');
+}
+
 void cv_report_json(FILE *out, const struct cv_report *report)
 {
     const struct cv_run *run = report->run;
@@ -185,6 +198,8 @@ void cv_report_json(FILE *out, const struct cv_report *report)
     cv_json_text(&json, "command", report->command);
     if (report->timed)
         cv_json_real(&json, "seconds", report->seconds);
+    if (report->timed && report->parts)
+        json_shares(&json, report);
     cv_json_close(&json, '}');
     putc('\n', out);
 }
@@ -328,6 +343,27 @@ static void text_properties(FILE *out, const struct cv_report *report)
     }
 }
 
+/* How evenly the work was shared out: the least and the most of any worker, and the time that it waited for others. */
+static void text_shares(FILE *out, const struct cv_report *report)
+{
+    const struct cv_report_part *part = report->parts;
+    struct cv_report_part least = part[0], most = part[0];
+    double waited = 0;
+    for (uint32_t i = 0; i < report->part_count; i++) {
+        least.nodes = part[i].nodes < least.nodes ? part[i].nodes : least.nodes;
+        least.messages = part[i].messages < least.messages ? part[i].messages : least.messages;
+        most.nodes = part[i].nodes > most.nodes ? part[i].nodes : most.nodes;
+        most.messages = part[i].messages > most.messages ? part[i].messages : most.messages;
+        waited += part[i].waited;
+    }
+    fprintf(
+        out,
+        "shares    %u workers, of %llu to %llu nodes and %llu to %llu messages; %.0f %% of their time they waited\n",
+        report->part_count, (unsigned long long)least.nodes, (unsigned long long)most.nodes,
+        (unsigned long long)least.messages, (unsigned long long)most.messages,
+        report->seconds > 0 ? 100 * waited / report->part_count / report->seconds : 0);
+}
+
 void cv_report_text(FILE *out, const struct cv_report *report)
 {
     const struct cv_run *run = report->run;
@@ -365,5 +401,7 @@ void cv_report_text(FILE *out, const struct cv_report *report)
     if (report->timed)
         fprintf(out, "seconds   %.3f, %.1f million messages a second\n", report->seconds,
                 report->seconds > 0 ? (double)run->total / report->seconds / 1e6 : 0);
+    if (report->timed && report->parts)
+        text_shares(out, report);
     fprintf(out, "again     %s\n", report->command);
 }

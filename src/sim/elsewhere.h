@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A run may be shared out: several workers simulate some of the nodes each (sim/share). This is what a worker knows of
+ * the others: which nodes are theirs, the messages that it has for them, and how far it may go before it must hear from
+ * them again.
+ */
+#ifndef CONCLAVE_SIM_ELSEWHERE_H
+#define CONCLAVE_SIM_ELSEWHERE_H
+
+#include <conclave/runtime.h>
+
+/* Before messages to another worker that are due at one time. */
+struct elsewhere_due {
+    uint64_t due;
+    uint64_t bytes; /* of the messages */
+};
+
+/* A node with neighbours at another worker began a round; see sim/rounds.c. */
+struct elsewhere_pulse {
+    uint64_t time;
+    cv_node node;
+    uint32_t round;
+};
+
+/* Bytes that are appended to, after some room for whoever sends them. */
+struct elsewhere_bytes {
+    unsigned char *memory; /* the room, then the bytes */
+    size_t used, room;
+    size_t last; /* where the last struct elsewhere_due stands */
+};
+
+/* For one other worker. */
+struct elsewhere_mail {
+    struct elsewhere_bytes messages; /* after struct elsewhere_due */
+    struct elsewhere_bytes pulses;   /* struct elsewhere_pulse */
+    uint64_t earliest;               /* when the first of the messages arrives; CV_NEVER: there is none */
+    bool linked;                     /* messages there are expected */
+    uint64_t answer_ticks;           /* what arrives there has no effect here for so many ticks */
+};
+
+struct elsewhere {
+    const uint16_t *owners; /* by node: its worker; NULL: workers have blocks of nodes */
+    cv_node first;          /* blocks: the nodes of this worker begin here, */
+    uint32_t count;         /* and are so many */
+    uint32_t nodes;         /* of the whole run */
+    uint32_t workers;
+    uint32_t low, width;         /* the nodes of these workers are here; width is 1 but for a process of several */
+    uint64_t horizon;            /* all messages that arrive here at earlier ticks are known */
+    struct elsewhere_mail *mail; /* by worker */
+    size_t headroom;             /* bytes before the messages in their memory */
+    bool early;                  /* a message took a way that nobody expected, so promises were wrong */
+    bool doubtful;               /* something may be violated, and only a run that is not shared can tell */
+    bool out_of_memory;
+};
+
+/* Is the node simulated elsewhere? */
+static inline bool elsewhere_has(const struct elsewhere *elsewhere, cv_node node)
+{
+    return elsewhere->owners ? elsewhere->owners[node] - elsewhere->low >= elsewhere->width
+                             : node - elsewhere->first >= elsewhere->count;
+}
+
+/* The worker that has a node. */
+static inline uint32_t elsewhere_owner(const struct elsewhere *elsewhere, cv_node node)
+{
+    return elsewhere->owners ? elsewhere->owners[node]
+                             : (uint32_t)((uint64_t)node * elsewhere->workers / elsewhere->nodes);
+}
+
+static inline unsigned char *elsewhere_bytes(const struct elsewhere *elsewhere, const struct elsewhere_bytes *bytes)
+{
+    return bytes->memory + elsewhere->headroom;
+}
+
+/* Makes room for so many more bytes, and returns where they go; NULL: no memory. */
+unsigned char *elsewhere_append(struct elsewhere *elsewhere, struct elsewhere_bytes *to, size_t bytes);
+
+/* Keeps a message for the worker of its receiver. */
+void elsewhere_send(struct elsewhere *elsewhere, const struct cv_message *message, uint64_t due);
+
+/* Keeps the news of a round for that worker. */
+void elsewhere_tell(struct elsewhere *elsewhere, uint32_t worker, struct elsewhere_pulse pulse);
+
+#endif

@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: MIT
+#include "sim/share/worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/wall_clock.h"
+#include "sim/engine.h"
+#include "sim/rounds.h"
+#include "sim/setup.h"
+
+#define FEW_BYTES 4096u   /* so few messages are looked through whenever a promise is made */
+#define WORK_PER_LOOK 8u  /* more are looked through when so many times their bytes have been handled */
+#define TURNS_PER_TELL 64 /* how often the first worker shows progress */
+
+/* ---- the neighbours ---- */
+
+static uint64_t earlier(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
+/* A time so many ticks later; CV_NEVER stays what it is. */
+static uint64_t later(uint64_t time, uint64_t ticks)
+{
+    return time > CV_NEVER - ticks ? CV_NEVER : time + ticks;
+}
+
+static int find_neighbours(struct share_worker *worker)
+{
+    const struct split *split = worker->split;
+    const struct cv_group *group = &worker->sim->group;
+    const bool ring = split->shape == SPLIT_RING || split->shape == SPLIT_RING_BOTH;
+    worker->neighbours = calloc(split->workers, sizeof *worker->neighbours);
+    worker->elsewhere.mail = calloc(split->workers, sizeof *worker->elsewhere.mail);
+    if (!worker->neighbours || !worker->elsewhere.mail)
+        return CV_ENOMEM;
+    for (uint32_t other = 0; other < split->workers; other++) {
+        struct elsewhere_mail *mail = &worker->elsewhere.mail[other];
+        const uint32_t count = split_part(split, other, 1).count;
+        const bool sends = split_adjoins(split, group, other, worker->number);
+        const bool hears = split_adjoins(split, group, worker->number, other);
+        mail->earliest = CV_NEVER;
+        mail->linked = hears;
+        mail->answer_ticks = split->least_delay * (split->shape == SPLIT_RING ? count : 1);
+        if (!sends)
+            mail->answer_ticks = CV_NEVER / 2;
+        if (!sends && !hears)
+            continue;
+        worker->neighbours[worker->neighbour_count++] = (struct neighbour){
+            .worker = other,
+            .sends = sends,
+            .hears = hears,
+            .crossing = split->least_delay * (ring ? worker->elsewhere.count : 1),
+            .promise = split->least_delay,
+            .promised = split->least_delay,
+        };
+    }
+    return 0;
+}
+
+int worker_init(struct share_worker *worker, struct cv_sim *world, const struct split *split, struct batches *batches,
+                uint32_t number)
+{
+    *worker = (struct share_worker){.batches = batches, .split = split, .number = number};
+    worker->elsewhere = split_part(split, number, 1);
+    worker->elsewhere.headroom = sizeof(struct batch);
+    if (world_new_worker(&worker->sim, world, &worker->elsewhere) || find_neighbours(worker))
+        return CV_ENOMEM;
+    if (number)
+        return 0;
+    worker->reports = calloc(split->workers, sizeof *worker->reports);
+    return worker->reports ? 0 : CV_ENOMEM;
+}
+
+void worker_free(struct share_worker *worker)
+{
+    for (uint32_t other = 0; worker->elsewhere.mail && other < worker->split->workers; other++) {
+        free(worker->elsewhere.mail[other].messages.memory);
+        free(worker->elsewhere.mail[other].pulses.memory);
+    }
+    for (uint32_t i = 0; i < worker->neighbour_count; i++)
+        free(worker->neighbours[i].unheeded);
+    for (size_t i = 0; i < worker->ahead_count; i++)
+        free(worker->ahead[i].messages);
+    free(worker->elsewhere.mail);
+    free(worker->neighbours);
+    free(worker->ahead);
+    free(worker->reports);
+    world_free_worker(worker->sim);
+    *worker = (struct share_worker){0};
+}
+
+static void remember(struct share_worker *worker, struct neighbour *neighbour, uint64_t back)
+{
+    if (!neighbour->sends)
+        return;
+    if (neighbour->unheeded_first == neighbour->unheeded_end)
+        neighbour->unheeded_first = neighbour->unheeded_end = 0;
+    if (neighbour->unheeded_end == neighbour->unheeded_room) {
+        const size_t room = neighbour->unheeded_room ? neighbour->unheeded_room * 2 : 16;
+        struct unheeded *grown = realloc(neighbour->unheeded, room * sizeof *grown);
+        if (!grown) {
+            worker->sim->out_of_memory = true;
+            return;
+        }
+        neighbour->unheeded = grown;
+        neighbour->unheeded_room = room;
+    }
+    neighbour->unheeded[neighbour->unheeded_end++] = (struct unheeded){neighbour->sent, back};
+}
+
+/* When the next message of that neighbour can arrive here. */
+static uint64_t next_from(const struct neighbour *neighbour)
+{
+    uint64_t next = neighbour->promise;
+    for (size_t i = neighbour->unheeded_first; i < neighbour->unheeded_end; i++)
+        next = earlier(next, neighbour->unheeded[i].back);
+    return neighbour->sends ? next : CV_NEVER;
+}
+
+/* ---- messages that came early ---- */
+
+static bool precedes(const struct ahead *one, const struct ahead *other)
+{
+    return one->due < other->due || (one->due == other->due && one->number < other->number);
+}
+
+static void keep_ahead(struct share_worker *worker, uint64_t due, const void *messages, size_t bytes)
+{
+    if (worker->ahead_count == worker->ahead_room) {
+        const size_t room = worker->ahead_room ? worker->ahead_room * 2 : 64;
+        struct ahead *grown = realloc(worker->ahead, room * sizeof *grown);
+        if (!grown) {
+            worker->sim->out_of_memory = true;
+            return;
+        }
+        worker->ahead = grown;
+        worker->ahead_room = room;
+    }
+    const struct ahead it = {due, worker->ahead_number++, malloc(bytes), bytes};
+    if (!it.messages) {
+        worker->sim->out_of_memory = true;
+        return;
+    }
+    memcpy(it.messages, messages, bytes);
+    size_t at = worker->ahead_count++;
+    for (; at && precedes(&it, &worker->ahead[(at - 1) / 2]); at = (at - 1) / 2)
+        worker->ahead[at] = worker->ahead[(at - 1) / 2];
+    worker->ahead[at] = it;
+}
+
+static struct ahead take_ahead(struct share_worker *worker)
+{
+    const struct ahead first = worker->ahead[0], it = worker->ahead[--worker->ahead_count];
+    size_t at = 0;
+    for (size_t child; (child = 2 * at + 1) < worker->ahead_count; at = child) {
+        if (child + 1 < worker->ahead_count && precedes(&worker->ahead[child + 1], &worker->ahead[child]))
+            child++;
+        if (!precedes(&worker->ahead[child], &it))
+            break;
+        worker->ahead[at] = worker->ahead[child];
+    }
+    worker->ahead[at] = it;
+    return first;
+}
+
+static void put_in_calendar(struct cv_sim *sim, uint64_t due, const void *message, size_t bytes)
+{
+    void *record = calendar_add(&sim->mail, due, bytes);
+    if (record)
+        memcpy(record, message, bytes);
+    else
+        sim->out_of_memory = true;
+}
+
+/* Is the place of that tick in the calendar its own? */
+static bool fits(const struct cv_sim *sim, uint64_t due)
+{
+    return !sim->mail.direct || due - sim->mail.now <= sim->mail.mask;
+}
+
+static void admit_ahead(struct share_worker *worker)
+{
+    struct cv_sim *sim = worker->sim;
+    while (worker->ahead_count && fits(sim, worker->ahead[0].due)) {
+        const struct ahead it = take_ahead(worker);
+        put_in_calendar(sim, it.due, it.messages, it.bytes);
+        free(it.messages);
+    }
+}
+
+/* ---- hearing from others ---- */
+
+static void take_messages(struct share_worker *worker, const struct batch *batch)
+{
+    struct cv_sim *sim = worker->sim;
+    const unsigned char *at = batch->bytes, *end = at + batch->head.message_size;
+    while (at < end) {
+        struct elsewhere_due head;
+        memcpy(&head, at, sizeof head);
+        at += sizeof head;
+        worker->elsewhere.early |= head.due <= sim->now;
+        if (worker->elsewhere.early)
+            return;
+        if (fits(sim, head.due))
+            put_in_calendar(sim, head.due, at, head.bytes);
+        else
+            keep_ahead(worker, head.due, at, head.bytes);
+        at += head.bytes;
+    }
+    for (end = at + batch->head.pulse_size; at < end; at += sizeof(struct elsewhere_pulse)) {
+        struct elsewhere_pulse pulse;
+        memcpy(&pulse, at, sizeof pulse);
+        rounds_hear(sim, pulse);
+    }
+}
+
+static void take_mail(struct share_worker *worker, const struct batch *batch)
+{
+    struct neighbour *neighbour = worker->neighbours;
+    while (neighbour->worker != batch->head.from)
+        neighbour++;
+    admit_ahead(worker);
+    take_messages(worker, batch);
+    const bool content = batch->head.message_size || batch->head.pulse_size;
+    neighbour->taken += content;
+    worker->taken += content;
+    neighbour->promise = batch->head.promise;
+    while (neighbour->unheeded_first < neighbour->unheeded_end &&
+           neighbour->unheeded[neighbour->unheeded_first].number <= batch->head.taken)
+        neighbour->unheeded_first++;
+}
+
+static uint64_t next_event(const struct share_worker *worker)
+{
+    const struct cv_sim *sim = worker->sim;
+    const uint64_t next = world_next_tick(sim, CV_NEVER);
+    return worker->ahead_count ? earlier(next, worker->ahead[0].due) : next;
+}
+
+/* ---- the end ---- */
+
+static void send_small(struct share_worker *worker, struct batch_head head)
+{
+    struct batch *batch = batch_new(0);
+    if (batch) {
+        batch->head = head;
+        batch->head.from = worker->number;
+    }
+    if (!batch || batches_send(worker->batches, batch))
+        worker->sim->out_of_memory = true;
+}
+
+static void stop_all(struct share_worker *worker, enum stop stop)
+{
+    for (uint32_t other = 0; other < worker->split->workers; other++)
+        if (other != worker->number)
+            send_small(worker, (struct batch_head){.to = other, .type = BATCH_STOP, .stop = stop});
+    worker->stop = stop;
+}
+
+static struct standing_report own_report(const struct share_worker *worker, uint64_t probe)
+{
+    const uint64_t next = next_event(worker);
+    return (struct standing_report){.sent = worker->sent,
+                                    .received = worker->taken,
+                                    .probe = probe,
+                                    .is_idle = next == CV_NEVER || next > worker->sim->pause,
+                                    .left = next != CV_NEVER};
+}
+
+/*
+ * The four counters of Mattern: all were idle, and what they had received then equals what they have sent now, as they
+ * are idle again. So nothing was under way in between, and nobody will ever wake up.
+ */
+static void look_for_end(struct share_worker *first)
+{
+    const uint32_t workers = first->split->workers;
+    uint64_t sent = 0, received = 0;
+    bool answered = true;
+    first->reports[0] = own_report(first, first->probe);
+    for (uint32_t i = 0; i < workers; i++) {
+        if (!first->reports[i].is_idle)
+            return;
+        sent += first->reports[i].sent;
+        received += first->reports[i].received;
+        answered &= first->reports[i].probe == first->probe;
+    }
+    if (first->probe && answered && first->probed == sent) {
+        stop_all(first, STOP_QUIET);
+        return;
+    }
+    if ((first->probe && !answered) || sent != received)
+        return;
+    first->probe++;
+    first->probed = received;
+    for (uint32_t i = 1; i < workers; i++)
+        send_small(first, (struct batch_head){.to = i, .type = BATCH_PROBE, .probe = first->probe});
+}
+
+static void hear_report(struct share_worker *first, const struct batch_head *head)
+{
+    first->reports[head->from] = (struct standing_report){.sent = head->sent,
+                                                          .received = head->received,
+                                                          .probe = head->probe,
+                                                          .is_idle = head->is_idle,
+                                                          .left = head->left};
+}
+
+static void report(struct share_worker *worker, uint64_t probe)
+{
+    const struct standing_report now = own_report(worker, probe);
+    worker->reported = now;
+    worker->has_reported = true;
+    send_small(worker, (struct batch_head){.to = 0,
+                                           .type = BATCH_REPORT,
+                                           .probe = probe,
+                                           .sent = now.sent,
+                                           .received = now.received,
+                                           .is_idle = now.is_idle,
+                                           .left = now.left});
+}
+
+/* An idle worker tells the first one, unless that knows. */
+static void report_idle(struct share_worker *worker)
+{
+    const struct standing_report now = own_report(worker, worker->reported.probe), *last = &worker->reported;
+    if (!worker->number)
+        look_for_end(worker);
+    else if (now.is_idle &&
+             (!worker->has_reported || !last->is_idle || now.sent != last->sent || now.received != last->received))
+        report(worker, last->probe);
+}
+
+static bool take_batches(struct share_worker *worker)
+{
+    int error;
+    struct batch *batch = batches_take(worker->batches, worker->number, &error);
+    const bool some = batch != NULL;
+    worker->sim->out_of_memory |= error != 0;
+    while (batch) {
+        struct batch *next = batch->next;
+        switch (batch->head.type) {
+        case BATCH_MAIL:
+            take_mail(worker, batch);
+            break;
+        case BATCH_REPORT:
+            hear_report(worker, &batch->head);
+            break;
+        case BATCH_PROBE:
+            report(worker, batch->head.probe);
+            break;
+        default:
+            worker->stop = (enum stop)batch->head.stop;
+        }
+        free(batch);
+        batch = next;
+    }
+    return some;
+}
+
+/* ---- promises ---- */
+
+/* When something of this list, which is due then, can arrive at each neighbour. */
+static void look_through(const struct share_worker *worker, struct calendar_list *list, uint64_t due, uint64_t *bounds)
+{
+    const struct split *split = worker->split;
+    for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
+        while (part.at < part.end) {
+            const struct cv_message *message = (const void *)part.at;
+            for (uint32_t i = 0; i < worker->neighbour_count; i++) {
+                const uint64_t hops = split_hops(split, &worker->elsewhere, message->to, worker->neighbours[i].worker);
+                bounds[i] = earlier(bounds[i], due + hops * split->least_delay);
+            }
+            part.at += cv_message_bytes(message);
+        }
+}
+
+/* When what waits here can arrive at each neighbour. */
+static void bound_pending(struct share_worker *worker, uint64_t *bounds)
+{
+    struct cv_sim *sim = worker->sim;
+    struct calendar *mail = &sim->mail;
+    const uint64_t delay = worker->split->least_delay, next = next_event(worker);
+    const bool looks = worker->split->shape != SPLIT_ALL && mail->direct && mail->pending &&
+                       (mail->pending <= FEW_BYTES || sim->handled >= WORK_PER_LOOK * mail->pending);
+    uint64_t rest = later(next, delay);
+    if (looks) {
+        sim->handled = 0;
+        rest = sim->timers_active || sim->load ? later(calendar_next(&sim->alarms), delay) : CV_NEVER;
+        if (worker->ahead_count)
+            rest = earlier(rest, later(worker->ahead[0].due, delay));
+    }
+    for (uint32_t i = 0; i < worker->neighbour_count; i++)
+        bounds[i] = rest;
+    for (uint64_t slot = looks ? calendar_find(mail, 0) : UINT64_MAX; slot != UINT64_MAX;
+         slot = slot < mail->mask ? calendar_find(mail, slot + 1) : UINT64_MAX)
+        look_through(worker, &mail->near[slot], mail->now + ((slot - mail->now) & mail->mask), bounds);
+}
+
+/* The memory that holds the messages becomes the batch. */
+static struct batch *wrap(struct share_worker *worker, struct elsewhere_mail *mail)
+{
+    const size_t messages = mail->messages.used, pulses = mail->pulses.used;
+    unsigned char *at = elsewhere_append(&worker->elsewhere, &mail->messages, pulses);
+    if (!at)
+        return NULL;
+    if (pulses)
+        memcpy(at, elsewhere_bytes(&worker->elsewhere, &mail->pulses), pulses);
+    struct batch *batch = (void *)mail->messages.memory;
+    batch->head = (struct batch_head){.message_size = messages, .pulse_size = pulses};
+    mail->messages = (struct elsewhere_bytes){.room = messages + pulses};
+    mail->pulses.used = 0;
+    return batch;
+}
+
+static void send_batch(struct share_worker *worker, struct neighbour *neighbour)
+{
+    struct elsewhere_mail *mail = &worker->elsewhere.mail[neighbour->worker];
+    struct batch *batch = wrap(worker, mail);
+    if (!batch)
+        return;
+    if (batch->head.message_size || batch->head.pulse_size) {
+        neighbour->sent++;
+        worker->sent++;
+    }
+    if (mail->earliest != CV_NEVER)
+        remember(worker, neighbour, mail->earliest + mail->answer_ticks);
+    mail->earliest = CV_NEVER;
+    batch->head.from = worker->number;
+    batch->head.to = neighbour->worker;
+    batch->head.type = BATCH_MAIL;
+    batch->head.promise = neighbour->promised;
+    batch->head.taken = neighbour->told = neighbour->taken;
+    if (batches_send(worker->batches, batch))
+        worker->sim->out_of_memory = true;
+}
+
+/* Sends what there is for the neighbours, and new promises. */
+static void flush(struct share_worker *worker)
+{
+    uint64_t bounds[SHARE_MOST_WORKERS];
+    bound_pending(worker, bounds);
+    for (uint32_t i = 0; i < worker->neighbour_count; i++) {
+        struct neighbour *neighbour = &worker->neighbours[i];
+        struct elsewhere_mail *mail = &worker->elsewhere.mail[neighbour->worker];
+        if (!neighbour->hears)
+            continue;
+        for (uint32_t other = 0; other < worker->neighbour_count; other++)
+            if (other != i)
+                bounds[i] = earlier(bounds[i], later(next_from(&worker->neighbours[other]), neighbour->crossing));
+        /* What the neighbour's own mail brings about was not promised before. Now it is, and may come sooner. */
+        const bool news = neighbour->told != neighbour->taken, better = bounds[i] > neighbour->promised;
+        if (news || better)
+            neighbour->promised = bounds[i];
+        if (news || better || mail->messages.used || mail->pulses.used)
+            send_batch(worker, neighbour);
+    }
+}
+
+/* ---- playing ---- */
+
+static uint64_t find_horizon(const struct share_worker *worker)
+{
+    uint64_t horizon = CV_NEVER;
+    for (uint32_t i = 0; i < worker->neighbour_count; i++)
+        horizon = earlier(horizon, next_from(&worker->neighbours[i]));
+    return horizon;
+}
+
+static void play(struct share_worker *worker, uint64_t next, uint64_t horizon)
+{
+    struct cv_sim *sim = worker->sim;
+    if (sim->mail.now + 1 < next && calendar_advance(&sim->mail, next - 1))
+        sim->out_of_memory = true;
+    admit_ahead(worker);
+    if (worker->ahead_count)
+        horizon = earlier(horizon, worker->ahead[0].due);
+    worker->elsewhere.horizon = horizon;
+    world_play_tick(sim, next, CV_NEVER);
+}
+
+static enum stop look_for_trouble(const struct share_worker *worker)
+{
+    const struct elsewhere *elsewhere = &worker->elsewhere;
+    if (worker->sim->out_of_memory || elsewhere->out_of_memory)
+        return STOP_NO_MEMORY;
+    if (elsewhere->early)
+        return STOP_EARLY;
+    if (elsewhere->doubtful)
+        return STOP_DOUBTFUL;
+    return world_interrupted(worker->sim) ? STOP_INTERRUPTED : STOP_NOT;
+}
+
+static void tell_progress(struct share_worker *worker, uint64_t turn)
+{
+    if (!worker->number && worker->sim->options.progress && turn % TURNS_PER_TELL == 0)
+        world_tell_progress(worker->sim);
+}
+
+void worker_run(struct share_worker *worker, bool begin)
+{
+    struct cv_sim *sim = worker->sim;
+    uint32_t rests = 0;
+    double waiting = 0;
+    worker->stop = STOP_NOT;
+    worker->has_reported = false;
+    if (begin)
+        world_begin_run(sim);
+    flush(worker);
+    for (uint64_t turn = 0;; turn++) {
+        const bool heard = take_batches(worker);
+        if (worker->stop)
+            return;
+        const enum stop trouble = look_for_trouble(worker);
+        if (trouble) {
+            stop_all(worker, trouble);
+            return;
+        }
+        const uint64_t horizon = find_horizon(worker), next = next_event(worker);
+        if (next <= sim->pause && next < horizon) {
+            if (waiting > 0)
+                worker->idle_seconds += cv_wall_seconds() - waiting;
+            waiting = 0;
+            rests = 0;
+            tell_progress(worker, turn);
+            play(worker, next, horizon);
+            flush(worker);
+            continue;
+        }
+        if (heard)
+            flush(worker);
+        report_idle(worker);
+        if (waiting <= 0) {
+            waiting = cv_wall_seconds();
+            worker->waits++;
+        }
+        batches_rest(&rests);
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One worker of a shared run. It plays ticks as long as it knows all messages that arrive at its nodes (conservative
+ * simulation, after Chandy, Misra and Bryant). With its messages it promises the others how long they will hear nothing
+ * from it:
+ *
+ *   - A message that waits here, h links from the other worker's nodes, and is due at t, brings nothing there before t
+ *     plus h times the least delay.
+ *   - What other workers promise must cross this one's nodes first.
+ *   - What follows from the receiver's own messages is not promised. The receiver knows when it sent them, and waits
+ *     until this worker says that it has taken them into account.
+ *
+ * The last rule keeps two idle workers from promising each other one tick after the other.
+ */
+#ifndef CONCLAVE_SIM_SHARE_WORKER_H
+#define CONCLAVE_SIM_SHARE_WORKER_H
+
+#include "sim/share/batches.h"
+#include "sim/share/split.h"
+#include "sim/world.h"
+
+/* A batch that the other worker has not taken into account, as far as this one knows. */
+struct unheeded {
+    uint64_t number;
+    uint64_t back; /* its consequences can be here from this tick on */
+};
+
+/* Another worker that sends to this one, or gets messages from it. */
+struct neighbour {
+    uint32_t worker;
+    bool sends;        /* it may send to this worker */
+    bool hears;        /* this worker may send to it */
+    uint64_t crossing; /* ticks from an arrival here from any other worker to one at this neighbour, at least */
+    uint64_t promise;  /* its last one */
+    uint64_t sent;     /* batches with content to it */
+    uint64_t taken;    /* batches with content from it */
+    uint64_t promised; /* what it was told last */
+    uint64_t told;     /* how many taken it was told last */
+    struct unheeded *unheeded;
+    size_t unheeded_first, unheeded_end, unheeded_room;
+};
+
+/* Messages that came before their place in the calendar was free. */
+struct ahead {
+    uint64_t due, number;
+    unsigned char *messages;
+    size_t bytes;
+};
+
+struct standing_report {
+    uint64_t sent, received, probe;
+    bool is_idle, left;
+};
+
+struct share_worker {
+    struct cv_sim *sim;
+    struct elsewhere elsewhere;
+    struct batches *batches;
+    const struct split *split;
+    uint32_t number;
+    struct neighbour *neighbours;
+    uint32_t neighbour_count;
+    struct ahead *ahead; /* a heap, by time and number */
+    size_t ahead_count, ahead_room;
+    uint64_t ahead_number;
+    uint64_t sent, taken; /* batches with content, all in all */
+    struct standing_report reported;
+    bool has_reported;
+    struct standing_report *reports; /* the first worker: by worker; */
+    uint64_t probe;                  /* the number of the last question; */
+    uint64_t probed;                 /* what all had received when it was asked */
+    enum stop stop;
+    uint64_t waits;      /* how often it had to wait */
+    double idle_seconds; /* how long, all in all */
+};
+
+int worker_init(struct share_worker *worker, struct cv_sim *world, const struct split *split, struct batches *batches,
+                uint32_t number);
+void worker_free(struct share_worker *worker);
+
+/* Plays until all workers are idle or `sim->pause` is reached, or the run must be given up: `stop`. */
+void worker_run(struct share_worker *worker, bool begin);
+
+#endif
