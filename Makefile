@@ -57,11 +57,11 @@ notice-mpi:
 	  if [ -e $$build/build.ninja ] && [ ! -e $$build/conclave-openmpi.so ] && pkg-config --exists ompi-c; then \
 	    $(call quietly,$$build,meson setup --reconfigure $$build); fi; done
 
-test: test-packages notice-mpi build asan ## all tests, and the quick ones again under the sanitizers
-	@scripts/run-tests $(BUILD) $(ASAN):quick
+test: test-packages notice-mpi build asan ## all tests, and the quick ones again under the sanitizers; TIMES=FILE tells what each takes
+	@scripts/run-tests $(TIMES:%=--times %) $(BUILD) $(ASAN):quick
 
 test-quick: build ## the quick tests of the ordinary build
-	@scripts/run-tests $(BUILD):quick
+	@scripts/run-tests $(TIMES:%=--times %) $(BUILD):quick
 
 site: build ## all docs as static pages, in build/site/html
 	@scripts/install-packages --check site

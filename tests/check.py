@@ -245,7 +245,8 @@ def check_found(name, words, wanted, most, directory):
 def check_all_found(directory, lines):
     for line, wanted, most in lines:
         check_found(line, line.split(), wanted, most, directory)
-    for line, wanted, _ in lines[:5]:
+    small = [(line, wanted) for line, wanted, _ in lines if "--depth" not in line]  # one that is cut off has millions of states
+    for line, wanted in small[:5]:
         done = run([*line.split(), "--no-reduction", "--json"])
         expect(f"{line}: the same without reduction", violated(json.loads(done.stdout)) == [wanted], done.stdout)
 
@@ -441,7 +442,7 @@ def check_promises(directory):
         text = (mutants.SOURCE / "src" / "algorithm" / "mutex" / f"{source}.c").read_text(encoding="utf-8")
         expect(f"{name}: the line is there once", text.count(before) == 1)
         target = mutants.compile_object(text.replace(before, after), f"cv_{source}", directory, name)
-        for nodes in ("3", "4") if source == "central" or broken and source == "ricart_agrawala" else ("3",):
+        for nodes in ("3", "4") if source == "central" or name == "compares-two-bits" else ("3",):
             words = [str(target), "-n", nodes]
             done = run([*words, "--json"])
             result = json.loads(done.stdout)
@@ -559,7 +560,7 @@ def check_restless(directory):
     target = mutants.compile_object(text.replace("    (void)message;\n" + before,
                                                  "    (void)my;\n    (void)enter;\n    cv_signal(me, message->from, OK);\n"),
                                     "cv_ricart_agrawala", directory, "restless")
-    done = run([str(target), "-n", "2", "--property", "every-request", "--memory", "60M", "--json"])
+    done = run([str(target), "-n", "2", "--property", "every-request", "--memory", "30M", "--json"])
     expect("restless: not held", done.returncode == 2 and json.loads(done.stdout)["verdict"] == "unfinished", done.stdout)
 
 
@@ -585,8 +586,8 @@ def check_bounds():
     told = run("lamport -n 3 --no-reduction --memory 16M".split()).stdout
     expect("the bound is told", re.search(r"explored \d+ states, unfinished \(memory\)", told), told)
     for line in ("ring-list -n 4 --crashes 2", "lamport -n 4 --no-reduction --depth-first", "central -n 6 --entries 3"):
-        done = run(f"{line} --memory 40M --json".split())
-        expect(f"{line}: the bound on memory is kept", done.returncode == 2 and json.loads(done.stdout)["bytes"] <= 40 << 20,
+        done = run(f"{line} --memory 24M --json".split())
+        expect(f"{line}: the bound on memory is kept", done.returncode == 2 and json.loads(done.stdout)["bytes"] <= 24 << 20,
                done.stdout)
     done = run("bully -n 4 --depth 5 --json".split())
     expect("the bound on depth", done.returncode == 2 and json.loads(done.stdout)["depth"] == 5, done.stdout)

@@ -18,6 +18,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORKERS = 2
+FLAGS = ["-Wno-unknown-warning-option", "-Wreserved-identifier"]
 ANALYZER = "--analyzer" in sys.argv
 
 
@@ -26,7 +27,7 @@ def check(build, source, command):
     analyzed = ANALYZER and (ROOT / "tests") not in source.parents
     checks = [] if analyzed else ["--checks=-clang-analyzer-*"]
     result = subprocess.run(
-        ["clang-tidy", "--quiet", *checks, str(source), "--", *shlex.split(command)[1:], "-Wno-unknown-warning-option"],
+        ["clang-tidy", "--quiet", *checks, str(source), "--", *shlex.split(command)[1:], *FLAGS],
         capture_output=True, text=True, check=False, cwd=build)
     if result.returncode == 0:
         return []

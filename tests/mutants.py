@@ -55,7 +55,7 @@ def compile_object(text, table, directory, name):
 
 def play(algorithm, source, target, share):
     program, stories = {"election": (ELECTIONS, 2500), "mutex": (MUTEXES, 600)}.get(source.parent.name, (SYNCHRONIZERS, 1000))
-    return subprocess.run([program, algorithm, str(target), "--stories", str(stories // share)], capture_output=True,
+    return subprocess.run([program, algorithm, str(target), "--stories", str(stories // share), "--failures", "1"], capture_output=True,
                           text=True, check=False, timeout=PATIENCE_SECONDS, env={**os.environ, "MALLOC_PERTURB_": "0"})
 
 

@@ -22,11 +22,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// NOLINTBEGIN(bugprone-reserved-identifier): the C library's own names, which this one stands before
+// NOLINTBEGIN(clang-diagnostic-reserved-identifier): the C library's own names, which this one stands before
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *block, size_t size);
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(clang-diagnostic-reserved-identifier)
 
 struct resource {
     _Atomic int64_t calls;
@@ -120,7 +120,7 @@ int openat64(int directory, const char *path, int flags, ...)
 }
 
 /* A program built with checked copies calls these. */
-// NOLINTBEGIN(bugprone-reserved-identifier): they are the C library's
+// NOLINTBEGIN(clang-diagnostic-reserved-identifier): they are the C library's
 int __open_2(const char *path, int flags);
 int __open_2(const char *path, int flags)
 {
@@ -132,7 +132,7 @@ int __open64_2(const char *path, int flags)
 {
     return __open_2(path, flags);
 }
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(clang-diagnostic-reserved-identifier)
 
 int socket(int domain, int type, int protocol)
 {
