@@ -173,6 +173,7 @@ static int recall(struct check_request *request, struct cv_arrangement *arrangem
             return cv_complain(complaint, "--resume %s: it has more arrangements than this check",
                                request->checkpoint.resume);
     restore(request, saved, result);
+    cv_checkpoint_note(request->options.checkpoint, CHECKPOINT_ARRANGEMENTS, saved, sizeof *saved);
     return rearrange(request, arrangement, scenario, complaint);
 }
 
