@@ -47,6 +47,17 @@ static bool must_end(const struct setting *setting)
     return setting_is_mutex(setting) ? (setting->claims & CV_EVERY_REQUEST) != 0 : true;
 }
 
+/* A model without numbers, so that the cycle that is found does not depend on the search before. */
+static int begin_again(struct model *model)
+{
+    const struct cv_scenario *scenario = model->setting.scenario;
+    const struct cv_check_options options = model->setting.options;
+    model_free(model);
+    memset(model, 0, sizeof *model);
+    const int error = model_init(model, scenario, &options);
+    return error ? error : counter_test_register(model);
+}
+
 /* The reduced graph tells whether there is a cycle at all; only the whole graph tells whether a fair run follows it. */
 static int check_liveness(struct check *check)
 {
@@ -56,6 +67,8 @@ static int check_liveness(struct check *check)
     int error = 0;
     if (search->reduced)
         error = fixpoint_cycles(search, check->model, true, NULL, NULL);
+    if (!error && search->may_cycle && search->end == SEARCH_COMPLETE)
+        error = begin_again(check->model);
     if (!error && search->may_cycle && search->end == SEARCH_COMPLETE)
         error = fixpoint_cycles(search, check->model, false, trail, state);
     if (error || !trail->count)

@@ -13,6 +13,7 @@
 int fixpoint_search(struct search *search, struct model *model, bool reduction)
 {
     for (uint64_t patience = FIRST_PATIENCE;; patience = 2 * search->patience) {
+        observed_publish(&model->observations);
         model->observations.learnt = false;
         const int error = search_run(search, model, reduction, patience);
         const bool complete = search->end == SEARCH_COMPLETE && (!search->reduced || !model->observations.learnt);

@@ -123,25 +123,51 @@ static int take(struct walker *walker, const struct successor *successor)
     return 0;
 }
 
-static int step_to(struct walker *walker, uint64_t fingerprint)
+/* The fingerprint of the message that a step delivers; 0 if it delivers none. */
+static uint64_t message_of(const struct walker *walker, const struct successor *successor)
 {
-    expand_here(walker);
-    for (uint32_t i = 0; i < walker->expander.count; i++)
-        if ((walker->expander.successors[i].key.half[0] & TABLE_LOWER_48) == (fingerprint & TABLE_LOWER_48))
-            return take(walker, &walker->expander.successors[i]);
-    return CV_ENOMEM; /* without memory a step may be missing; otherwise none is */
+    const struct model *model = walker->model;
+    if (successor->type != CV_DECIDE_DELIVER)
+        return 0;
+    uint32_t contents = walker->state[model->channels[successor->peer * model->setting.nodes + successor->node]];
+    for (uint32_t i = 0; i < successor->which; i++)
+        contents = model_contents(model, contents)->rest;
+    return intern_record(&model->messages, model_contents(model, contents)->first)->fingerprint.half[0];
 }
 
-static int last_step(struct walker *walker, const struct spot *spot)
+/* Of several steps to the same state the trail takes one that does not depend on the order in which they were found. */
+static bool is_before(const struct walker *walker, const struct successor *one, const struct successor *other)
 {
+    const struct cv_decision first = expand_decision(one), second = expand_decision(other);
+    const uint64_t keys[][2] = {
+        {first.type, second.type},
+        {first.node, second.node},
+        {first.peer, second.peer},
+        {message_of(walker, one), message_of(walker, other)},
+        {first.type == CV_DECIDE_DELIVER ? 0 : first.which, second.type == CV_DECIDE_DELIVER ? 0 : second.which},
+        {first.sent, second.sent},
+        {first.missed, second.missed},
+        {first.choice_count, second.choice_count}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1];
+    return memcmp(first.choices, second.choices, first.choice_count * sizeof *first.choices) < 0;
+}
+
+/* Takes the step that leads to the fingerprint, of which 48 bits count; as the spot's step if that is not NULL. */
+static int step_to(struct walker *walker, uint64_t fingerprint, const struct successor *wanted)
+{
+    const struct successor *best = NULL;
     expand_here(walker);
     for (uint32_t i = 0; i < walker->expander.count; i++) {
-        const struct successor *successor = &walker->expander.successors[i];
-        if (successor->violations == spot->step.violations && successor->key.half[0] == spot->step.key.half[0] &&
-            successor->type == spot->step.type)
-            return take(walker, successor);
+        const struct successor *it = &walker->expander.successors[i];
+        if ((it->key.half[0] ^ fingerprint) & TABLE_LOWER_48 ||
+            (wanted && (it->violations != wanted->violations || it->type != wanted->type)))
+            continue;
+        if (!best || is_before(walker, it, best))
+            best = it;
     }
-    return CV_ENOMEM;
+    return best ? take(walker, best) : CV_ENOMEM; /* without memory a step may be missing; otherwise none is */
 }
 
 int trail_to_spot(struct model *model, struct search *search, struct cv_trail *trail)
@@ -152,9 +178,9 @@ int trail_to_spot(struct model *model, struct search *search, struct cv_trail *t
     const uint64_t count = search_ancestors(search, &fingerprints);
     int error = walker && count ? walker_init(walker, model, trail) : CV_ENOMEM;
     for (uint64_t i = count - 1; !error && i-- > 0;) /* the last one is the initial state */
-        error = step_to(walker, fingerprints[i]);
+        error = step_to(walker, fingerprints[i], NULL);
     if (!error && spot->in_step)
-        error = last_step(walker, spot);
+        error = step_to(walker, spot->step.key.half[0], &spot->step);
     free(fingerprints);
     if (walker)
         walker_free(walker);

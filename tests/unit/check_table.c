@@ -17,7 +17,7 @@
 
 static struct fingerprint print_number(uint64_t number)
 {
-    return fingerprint_of((uint32_t)(number >> 32), (uint32_t)number);
+    return fingerprint_of(number, 1); /* no two of the first millions share 48 bits */
 }
 
 /* Every number is the child of the one before, a level deeper every hundred. */
@@ -35,7 +35,7 @@ static void find_all(struct table *table, uint64_t count)
         assert_true(table_parent(table, print_number(number).half[0], &parent));
         assert_int_equal(parent, print_number(number - 1).half[0] & TABLE_LOWER_48);
         const uint32_t level = (uint32_t)number / 100;
-        assert_int_equal(table_add(table, print_number(number), 0, level), TABLE_OPEN);
+        assert_int_equal(table_add(table, print_number(number), TABLE_LOWER_48, level), TABLE_OPEN);
         assert_int_equal(table_add(table, print_number(number), 0, level + 1), TABLE_OLD);
     }
 }
@@ -97,6 +97,23 @@ static void wide_tables_grow(void **context)
 {
     (void)context;
     grow_again_and_again(true);
+}
+
+/* Of several parents of one level the one with the lowest fingerprint is kept; those of other levels do not count. */
+static void lowest_parent_is_kept(void **context)
+{
+    (void)context;
+    struct table table;
+    uint64_t parent;
+    const uint64_t parents[] = {50, 70, 20, 60, 30};
+    assert_int_equal(table_init(&table, false), 0);
+    assert_int_equal(table_add(&table, print_number(7), 40, 3), TABLE_NEW);
+    for (size_t i = 0; i < sizeof parents / sizeof *parents; i++)
+        assert_int_equal(table_add(&table, print_number(7), parents[i], 3), TABLE_OPEN);
+    assert_int_equal(table_add(&table, print_number(7), 10, 4), TABLE_OLD);
+    assert_true(table_parent(&table, print_number(7).half[0], &parent));
+    assert_int_equal(parent, 20);
+    table_free(&table);
 }
 
 /* Second halves distinguish two states with the same first half. */
@@ -189,9 +206,10 @@ static void arenas_give_pieces_apart(void **context)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(narrow_tables_grow),  cmocka_unit_test(wide_tables_grow),
-        cmocka_unit_test(compact_tables_grow), cmocka_unit_test(wide_compact_tables_grow),
-        cmocka_unit_test(second_halves_count), cmocka_unit_test(arenas_give_pieces_apart),
+        cmocka_unit_test(narrow_tables_grow),       cmocka_unit_test(wide_tables_grow),
+        cmocka_unit_test(compact_tables_grow),      cmocka_unit_test(wide_compact_tables_grow),
+        cmocka_unit_test(second_halves_count),      cmocka_unit_test(lowest_parent_is_kept),
+        cmocka_unit_test(arenas_give_pieces_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

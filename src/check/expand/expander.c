@@ -67,8 +67,8 @@ bool expander_make_room(struct expander *expander)
 
 void expander_set_node_state(struct expander *expander, struct successor *successor, cv_node node, uint32_t number)
 {
-    successor_add(successor, fingerprint_subtract(slot_fingerprint(number, false),
-                                                  slot_fingerprint(expander->state[node], false)));
+    successor_add(successor, fingerprint_subtract(slot_fingerprint(expander->model, number, false),
+                                                  slot_fingerprint(expander->model, expander->state[node], false)));
     expander_set(expander, node, number);
 }
 
@@ -77,7 +77,7 @@ void expander_set_budgets(struct expander *expander, struct successor *successor
     const uint32_t slot = expander->model->setting.nodes;
     if (number == expander->state[slot])
         return;
-    successor_add(successor,
-                  fingerprint_subtract(slot_fingerprint(number, true), slot_fingerprint(expander->state[slot], true)));
+    successor_add(successor, fingerprint_subtract(slot_fingerprint(expander->model, number, true),
+                                                  slot_fingerprint(expander->model, expander->state[slot], true)));
     expander_set(expander, slot, number);
 }

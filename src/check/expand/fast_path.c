@@ -33,9 +33,9 @@ static void judge(struct expander *expander, struct successor *successor)
     transition_judge(expander, successor);
     successor->budgets = transition_budgets(expander, successor);
     if (successor->budgets != before)
-        successor->fingerprint =
-            fingerprint_add(successor->fingerprint, fingerprint_subtract(slot_fingerprint(successor->budgets, true),
-                                                                         slot_fingerprint(before, true)));
+        successor->fingerprint = fingerprint_add(
+            successor->fingerprint, fingerprint_subtract(slot_fingerprint(expander->model, successor->budgets, true),
+                                                         slot_fingerprint(expander->model, before, true)));
 }
 
 void fast_path_take(struct expander *expander, const struct enabled *enabled)

@@ -6,7 +6,7 @@
 #include "check/state/memo.h"
 #include "check/state/observed.h"
 
-/* A thread's own. Answers change only when there are new observations. */
+/* A thread's own. Answers stay the same during a search: see observed_publish(). */
 struct possible_sends {
     const struct observations *observations;
     struct memo known;

@@ -131,10 +131,14 @@ uint32_t reducer_next_message(struct reducer *reducer, const uint32_t *state, ui
     if (!setting_predicts(&model->setting, alive) || model->setting.scenario->unordered ||
         !model_is_calm(model, budgets, alive))
         return 0;
-    for (slot = slot ? slot + 1 : model->setting.nodes + 1; slot < model->slots; slot++)
-        if (state[slot] && commuting_may_arrive(&reducer->commuting, state[model->to[slot]],
-                                                model_contents(model, state[slot])->first, alive))
+    const uint32_t nodes = model->setting.nodes;
+    for (uint32_t pair = slot ? model->from[slot] * nodes + model->to[slot] + 1 : 0; pair < nodes * nodes; pair++) {
+        slot = model->channels[pair];
+        if (slot && state[slot] &&
+            commuting_may_arrive(&reducer->commuting, state[model->to[slot]], model_contents(model, state[slot])->first,
+                                 alive))
             return slot;
+    }
     return 0;
 }
 

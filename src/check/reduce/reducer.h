@@ -32,7 +32,8 @@ bool reducer_next_set(struct reducer *reducer, const uint32_t *state, uint32_t a
 
 /*
  * The next channel, after `slot`, whose first message alone is a persistent set; 0 after the last. `slot` begins with
- * 0. If the search delivers the message, it calls reducer_note_message().
+ * 0. Channels come in the order of their nodes, not in the order in which they were first used. If the search delivers
+ * the message, it calls reducer_note_message().
  */
 uint32_t reducer_next_message(struct reducer *reducer, const uint32_t *state, uint32_t alive, uint32_t slot);
 

@@ -21,7 +21,9 @@ void crew_halt(struct crew *crew, enum search_end end)
     pthread_mutex_lock(&crew->lock);
     const volatile sig_atomic_t *interrupted = crew->model->setting.options.interrupted;
     if (!crew->stop)
-        crew->search->end = interrupted && *interrupted ? SEARCH_INTERRUPTED : end;
+        crew->search->end = crew->search->spot.found      ? SEARCH_FOUND
+                            : interrupted && *interrupted ? SEARCH_INTERRUPTED
+                                                          : end;
     crew->stop = true;
     pthread_mutex_unlock(&crew->lock);
 }
@@ -64,7 +66,7 @@ static void save(struct crew *crew)
 {
     const volatile sig_atomic_t *interrupted = crew->model->setting.options.interrupted;
     crew->wants_save = false;
-    if (!crew->stop && !crew->model->out_of_memory)
+    if (!crew->stop && !crew->model->out_of_memory && !crew->search->spot.found) /* a spot is not in the file */
         saved_search_write(crew);
     if (interrupted && *interrupted)
         crew_halt(crew, SEARCH_INTERRUPTED);
@@ -77,7 +79,10 @@ void crew_save(struct crew *crew)
 
 /* ---- growing ---- */
 
-/* Grows fourfold while there is plenty of memory, then twofold, then by half; at the end up to the bound. */
+/*
+ * Grows fourfold while there is plenty of memory, then twofold, then by half; at the end up to the bound. A table that
+ * is crowded and cannot grow has still some room.
+ */
 static void begin_growth(struct crew *crew)
 {
     struct table *table = &crew->search->table;
@@ -85,12 +90,13 @@ static void begin_growth(struct crew *crew)
     const uint64_t others = now - table_bytes(table, table->room);
     uint64_t room = now < bound / 64 ? 4 * table->room : table->room + table->room / (now < bound / 8 ? 1 : 2);
     while (room > table->room && others + table_bytes(table, room) > bound)
-        room -= table->room / 8;
+        room -= table->room / 64;
     crew->wants_room = false;
     crew->growing = room > table->room + table->room / 16 && !table_begin_growth(table, room);
+    crew->cannot_grow = !crew->growing;
     if (crew->growing)
         crew_note_memory(crew);
-    else
+    else if (table->count > table->most)
         crew_halt(crew, SEARCH_MEMORY);
 }
 

@@ -30,6 +30,7 @@ struct crew {
     bool deep;                  /* depth first */
     bool done;                  /* all threads end; changes only at a barrier */
     bool growing;               /* the table grows; changes only at a barrier */
+    bool cannot_grow;           /* there is no memory for that; the same */
     _Atomic bool stop;
     _Atomic bool wants_save;  /* a checkpoint is due: all threads must come to a stop */
     _Atomic bool wants_room;  /* the table must grow, and all threads must help */

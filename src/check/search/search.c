@@ -39,7 +39,7 @@ static void look_around(struct worker *worker)
     const struct cv_check_options *options = &crew->model->setting.options;
     crew->search->table.count += worker->fresh;
     worker->fresh = 0;
-    if (crew->wants_room || table_is_crowded(&crew->search->table))
+    if (crew->wants_room || (table_is_crowded(&crew->search->table) && !crew->cannot_grow))
         crew_grow(crew);
     worker->remembered = expander_bytes(&worker->expander) + reducer_bytes(&worker->reducer);
     if (crew->model->out_of_memory)
@@ -75,6 +75,8 @@ static void reconsider(struct crew *crew)
     const struct model *model = crew->model;
     if (model->out_of_memory)
         crew_halt(crew, SEARCH_MEMORY);
+    if (crew->search->spot.found)
+        crew_halt(crew, SEARCH_FOUND);
     if ((model->leaves_topology && model->setting.options.reduction) || model->reads_clocks ||
         model->equal_times_differ || model->promise_doubted)
         crew_halt(crew, SEARCH_REDUCTION_FAILED);
@@ -256,7 +258,7 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
     struct crew crew = {.search = search, .model = model, .threads = model->setting.options.threads};
     *search = (struct search){.model = model};
     crew.patience = patience;
-    crew.deep = model->setting.options.deep;
+    crew.deep = model->observations.at_once = model->setting.options.deep;
     crew.gain.on = crew.gain.used = reduction;
     crew.workers = aligned_alloc(_Alignof(struct worker), crew.threads * sizeof *crew.workers);
     if (!crew.workers)

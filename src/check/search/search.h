@@ -18,6 +18,19 @@ struct spot {
     struct successor step; /* that step, without its changes */
 };
 
+/* Which of two spots the search tells: the shorter way, then the one with the lower fingerprints. */
+static inline bool spot_is_before(const struct spot *one, const struct spot *other)
+{
+    if (one->level != other->level)
+        return one->level < other->level;
+    if (one->fingerprint != other->fingerprint)
+        return one->fingerprint < other->fingerprint;
+    if (one->step.key.half[0] != other->step.key.half[0])
+        return one->step.key.half[0] < other->step.key.half[0];
+    return one->step.violations != other->step.violations ? one->step.violations < other->step.violations
+                                                          : one->step.type < other->step.type;
+}
+
 enum search_end {
     SEARCH_COMPLETE,
     SEARCH_FOUND,

@@ -49,6 +49,8 @@ static inline enum table_answer add(struct worker *worker, struct fingerprint fi
         if (answer != TABLE_FULL)
             return answer;
         crew_grow(crew);
+        if (crew->cannot_grow)
+            crew_halt(crew, SEARCH_MEMORY);
         if (crew->stop)
             return TABLE_OPEN;
     }
@@ -77,7 +79,10 @@ static bool is_wanted(const struct worker *worker, const char *property)
     return !wanted || strcmp(wanted, property) == 0;
 }
 
-/* Without memory a state may wrongly seem to be an end, because its successors are missing. So nothing is judged. */
+/*
+ * Without memory a state may wrongly seem to be an end, because its successors are missing. So nothing is judged. A
+ * breadth-first search finishes the level, so that it finds the same violation whoever expands which state.
+ */
 static void report(struct worker *worker, const struct spot *spot)
 {
     struct crew *crew = worker->crew;
@@ -87,12 +92,11 @@ static void report(struct worker *worker, const struct spot *spot)
         return;
     }
     pthread_mutex_lock(&crew->lock);
-    if (!known->found || spot->level < known->level)
+    if (!known->found || spot_is_before(spot, known))
         *known = *spot;
-    if (!crew->stop)
-        crew->search->end = SEARCH_FOUND;
-    crew->stop = true;
     pthread_mutex_unlock(&crew->lock);
+    if (crew->deep)
+        crew_halt(crew, SEARCH_FOUND);
 }
 
 static void report_step(struct worker *worker, uint64_t key, const struct successor *successor)
@@ -220,7 +224,9 @@ static void expand_reduced(struct worker *worker, const struct chunk *chunk, uin
 {
     struct expander *expander = &worker->expander;
     uint32_t *state = worker->base[0];
-    const struct fingerprint fingerprint = chunk_state(chunk, index, worker->crew->model->slots, state);
+    struct fingerprint fingerprint = chunk_state(chunk, index, worker->crew->model->slots, state);
+    if (expander->symmetry.count > 1)
+        fingerprint = symmetry_represent(&expander->symmetry, state, fingerprint);
     const uint32_t alive = expand_alive(expander, state);
     const bool worth_trying = setting_is_stable(&worker->crew->model->setting, alive);
     worker->expanded += worth_trying;

@@ -9,9 +9,9 @@
 
 #define FIRST_SLOTS 1024u
 
-int intern_init(struct intern *intern)
+int intern_init(struct intern *intern, uint64_t seed)
 {
-    *intern = (struct intern){.slot_count = FIRST_SLOTS};
+    *intern = (struct intern){.slot_count = FIRST_SLOTS, .seed = seed};
     intern->lock = (pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP; /* held for moments */
     intern->blocks = calloc(INTERN_BLOCKS, sizeof *intern->blocks);
     intern->slots = calloc(FIRST_SLOTS, sizeof *intern->slots);
@@ -59,6 +59,7 @@ static uint32_t append(struct intern *intern, const void *bytes, size_t length, 
     struct intern_record *record = arena_take(&intern->records, sizeof *record + length);
     if (!record)
         return INTERN_NONE;
+    record->fingerprint = fingerprint_of_bytes(bytes, length, intern->seed);
     record->length = (uint32_t)length;
     record->hash = hash;
     if (length)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "check/state/arena.h"
+#include "check/state/fingerprint.h"
 
 #define INTERN_BLOCK 4096u
 #ifndef INTERN_BLOCKS /* WebAssembly has little address space, and says so */
@@ -21,6 +22,7 @@
 #define INTERN_NONE UINT32_MAX /* memory ran out */
 
 struct intern_record {
+    struct fingerprint fingerprint; /* of the bytes, whatever their number is */
     uint32_t length;
     uint32_t hash;
     unsigned char bytes[] __attribute__((aligned(8)));
@@ -28,6 +30,7 @@ struct intern_record {
 
 struct intern {
     pthread_mutex_t lock;
+    uint64_t seed;                  /* so that equal bytes of different kinds have different fingerprints */
     struct intern_record ***blocks; /* number to record */
     uint32_t *slots;                /* hash to number + 1 */
     uint32_t slot_count;
@@ -37,7 +40,7 @@ struct intern {
 };
 
 /* 0 or CV_ENOMEM; free it in both cases. */
-int intern_init(struct intern *intern);
+int intern_init(struct intern *intern, uint64_t seed);
 void intern_free(struct intern *intern);
 
 /* The number of these bytes, new or known; INTERN_NONE if there is no memory. */

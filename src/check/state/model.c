@@ -16,13 +16,13 @@ int model_init(struct model *model, const struct cv_scenario *scenario, const st
     pthread_mutex_init(&model->lock, NULL);
     int error = setting_init(&model->setting, scenario, options);
     if (!error)
-        error = intern_init(&model->node_states);
+        error = intern_init(&model->node_states, 1);
     if (!error)
-        error = intern_init(&model->messages);
+        error = intern_init(&model->messages, 2);
     if (!error)
-        error = intern_init(&model->contents);
+        error = intern_init(&model->contents, 3);
     if (!error)
-        error = intern_init(&model->budget_sets);
+        error = intern_init(&model->budget_sets, 4);
     if (!error)
         error = observed_init(&model->observations);
     if (!error && !(model->own_events = memory_reserve(OWN_EVENTS)))
@@ -154,10 +154,20 @@ void model_describe(const struct model *model, cv_node node, enum cv_decision_ty
 
 /* ---- channels ---- */
 
+/* Without order the same messages are the same contents: the list is sorted by numbers, which differ elsewhere. */
+struct fingerprint contents_fingerprint(const struct model *model, uint32_t first, uint32_t rest)
+{
+    const struct fingerprint message = intern_record(&model->messages, first)->fingerprint;
+    const struct fingerprint after = model_contents(model, rest)->here;
+    if (model->setting.scenario->unordered)
+        return fingerprint_add(message, after);
+    return fingerprint_of(message.half[0] + 3 * after.half[0], message.half[1] + 5 * after.half[1]);
+}
+
 /* The contents with this message before the rest. */
 static uint32_t cons(struct model *model, uint32_t first, uint32_t rest)
 {
-    const struct fingerprint here = contents_fingerprint(first, rest), after = model_contents(model, rest)->here;
+    const struct fingerprint here = contents_fingerprint(model, first, rest), after = model_contents(model, rest)->here;
     const struct contents contents = {first, rest, here, fingerprint_subtract(after, here)};
     return add(model, &model->contents, &contents, sizeof contents);
 }
@@ -225,7 +235,7 @@ struct fingerprint model_fingerprint(const struct model *model, const uint32_t *
     const uint32_t nodes = model->setting.nodes;
     struct fingerprint sum = {.half = {0}};
     for (uint32_t slot = 0; slot < model->slots; slot++)
-        sum = fingerprint_add(sum, slot <= nodes ? slot_fingerprint(state[slot], slot == nodes)
+        sum = fingerprint_add(sum, slot <= nodes ? slot_fingerprint(model, state[slot], slot == nodes)
                                                  : model_contents(model, state[slot])->here);
     return sum;
 }

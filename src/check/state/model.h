@@ -112,16 +112,13 @@ static inline const struct contents *model_contents(const struct model *model, u
 }
 
 /* What a node state, or the budgets, adds to the fingerprint of a state. */
-static inline struct fingerprint slot_fingerprint(uint32_t number, bool budgets)
+static inline struct fingerprint slot_fingerprint(const struct model *model, uint32_t number, bool budgets)
 {
-    return fingerprint_of(1u + budgets, number);
+    return intern_record(budgets ? &model->budget_sets : &model->node_states, number)->fingerprint;
 }
 
 /* What the contents of a channel add: a message and the contents after it. */
-static inline struct fingerprint contents_fingerprint(uint32_t first, uint32_t rest)
-{
-    return fingerprint_of(first + 3u, rest);
-}
+struct fingerprint contents_fingerprint(const struct model *model, uint32_t first, uint32_t rest);
 
 /* The number of a value, new or known. Without memory: 0, and `out_of_memory` is set. */
 uint32_t model_add_node_state(struct model *model, const struct node_state *node_state);

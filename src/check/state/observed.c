@@ -37,15 +37,23 @@ void observed_free(struct observations *observations)
     *observations = (struct observations){0};
 }
 
-const struct observed *observed_of(const struct observations *observations, uint32_t node_state)
+const struct observed *observed_newest(const struct observations *observations, uint32_t node_state)
 {
     _Atomic(const struct observed *) *block = observations->blocks[node_state / INTERN_BLOCK];
     return block ? atomic_load_explicit(&block[node_state % INTERN_BLOCK], memory_order_acquire) : NULL;
 }
 
+const struct observed *observed_of(const struct observations *observations, uint32_t node_state)
+{
+    const struct observed *it = observed_newest(observations, node_state);
+    while (it && it->epoch == observations->epoch && !observations->at_once)
+        it = it->next;
+    return it;
+}
+
 static bool is_known(const struct observations *observations, uint32_t node_state, const struct observed *observed)
 {
-    for (const struct observed *it = observed_of(observations, node_state); it; it = it->next)
+    for (const struct observed *it = observed_newest(observations, node_state); it; it = it->next)
         if (it->after == observed->after && it->type == observed->type && it->argument == observed->argument &&
             it->alive == observed->alive && it->receivers == observed->receivers)
             return true;
@@ -77,7 +85,8 @@ static int add(struct observations *observations, uint32_t node_state, struct ob
     if (!fresh)
         return CV_ENOMEM;
     *fresh = observed;
-    fresh->next = observed_of(observations, node_state);
+    fresh->epoch = observations->epoch;
+    fresh->next = observed_newest(observations, node_state);
     atomic_store_explicit(&(*block)[node_state % INTERN_BLOCK], fresh, memory_order_release);
     observations->learnt = true;
     return 0;
@@ -89,4 +98,9 @@ int observed_add(struct observations *observations, uint32_t node_state, struct 
     const int error = add(observations, node_state, observed);
     pthread_mutex_unlock(&observations->lock);
     return error;
+}
+
+void observed_publish(struct observations *observations)
+{
+    observations->epoch++;
 }

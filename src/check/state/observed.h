@@ -29,7 +29,14 @@ struct observed {
     uint16_t receivers;          /* a bit for each node that it sends to */
     uint8_t cause;               /* a node, or enum observed_cause */
     uint8_t type;                /* enum cv_decision_type, or OBSERVED_SKIP */
+    uint32_t epoch;              /* it is known from the next one on */
 };
+
+/*
+ * What a search observes is known to the next search: observed_publish() makes it so. So what the reduction leaves out
+ * depends on the searches before, and on nothing else: not on the order in which states are expanded, nor by whom, nor
+ * on whether the search was interrupted.
+ */
 
 struct observations {
     pthread_mutex_t lock;
@@ -38,16 +45,24 @@ struct observations {
     size_t arena_used; /* observations in the newest arena */
     _Atomic size_t bytes;
     _Atomic bool learnt; /* there is a new observation since this was last set to false */
+    uint32_t epoch;      /* how often new ones became known; changes while no thread is at work */
+    bool at_once;        /* depth first: new ones are known at once; the order of states matters there anyway */
 };
 
 /* 0 or CV_ENOMEM; free them in both cases. */
 int observed_init(struct observations *observations);
 void observed_free(struct observations *observations);
 
-/* The first observation of a node state, or NULL. */
+/* The first known observation of a node state, or NULL; the newest one first. */
 const struct observed *observed_of(const struct observations *observations, uint32_t node_state);
+
+/* The same, with those that are not known yet. */
+const struct observed *observed_newest(const struct observations *observations, uint32_t node_state);
 
 /* Adds an observation if it is new. Several threads may add at once. 0 or CV_ENOMEM. */
 int observed_add(struct observations *observations, uint32_t node_state, struct observed observed);
+
+/* Makes all observations known. No thread may be at work. */
+void observed_publish(struct observations *observations);
 
 #endif

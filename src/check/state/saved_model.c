@@ -69,38 +69,48 @@ struct saved_observation {
     uint8_t type;
 };
 
-/* The oldest first, so that reading leaves them in the same order. */
-static void write_list(uint32_t node_state, const struct observed *newest, struct file_writer *writer)
+/* The newest observation that is known, or that is not. */
+static const struct observed *newest(const struct model *model, uint32_t node_state, bool staged)
 {
-    uint64_t count = 0;
-    for (const struct observed *it = newest; it; it = it->next)
-        count++;
-    for (uint64_t left = count; left > 0; left--) {
-        const struct observed *it = newest;
-        for (uint64_t i = 1; i < left; i++)
-            it = it->next;
-        file_write(writer,
-                   &(struct saved_observation){node_state, it->after, it->argument, it->alive, it->receivers, it->cause,
-                                               it->type},
-                   sizeof(struct saved_observation));
-    }
+    return staged ? observed_newest(&model->observations, node_state) : observed_of(&model->observations, node_state);
 }
 
-static uint64_t count_observations(const struct model *model)
+/* The observations of a node state: those not known yet come first, and then those that are known. */
+static uint64_t count_list(const struct model *model, uint32_t node_state, bool staged)
 {
+    const struct observed *end = staged ? observed_of(&model->observations, node_state) : NULL;
     uint64_t count = 0;
-    for (uint32_t number = 0; number < model->node_states.count; number++)
-        for (const struct observed *it = observed_of(&model->observations, number); it; it = it->next)
-            count++;
+    for (const struct observed *it = newest(model, node_state, staged); it != end; it = it->next)
+        count++;
     return count;
 }
 
-static void write_observations(const struct model *model, struct file_writer *writer)
+/* The oldest first, so that reading leaves them in the same order. */
+static void write_list(const struct model *model, uint32_t node_state, bool staged, struct file_writer *writer)
 {
-    file_write_number(writer, count_observations(model));
+    for (uint64_t left = count_list(model, node_state, staged); left > 0; left--) {
+        const struct observed *it = newest(model, node_state, staged);
+        for (uint64_t i = 1; i < left; i++)
+            it = it->next;
+        const struct saved_observation saved = {.node_state = node_state,
+                                                .after = it->after,
+                                                .argument = it->argument,
+                                                .alive = it->alive,
+                                                .receivers = it->receivers,
+                                                .cause = it->cause,
+                                                .type = it->type};
+        file_write(writer, &saved, sizeof saved);
+    }
+}
+
+static void write_observations(const struct model *model, bool staged, struct file_writer *writer)
+{
+    uint64_t count = 0;
     for (uint32_t number = 0; number < model->node_states.count; number++)
-        write_list(number, observed_of(&model->observations, number), writer);
-    file_write_number(writer, model->observations.learnt);
+        count += count_list(model, number, staged);
+    file_write_number(writer, count);
+    for (uint32_t number = 0; number < model->node_states.count; number++)
+        write_list(model, number, staged, writer);
 }
 
 static int read_observations(struct model *model, struct file_reader *reader)
@@ -119,6 +129,16 @@ static int read_observations(struct model *model, struct file_reader *reader)
                                                .cause = it.cause,
                                                .type = it.type});
     }
+    return error;
+}
+
+/* Those that are known, and those that are not. */
+static int read_all_observations(struct model *model, struct file_reader *reader)
+{
+    int error = read_observations(model, reader);
+    observed_publish(&model->observations);
+    if (!error)
+        error = read_observations(model, reader);
     model->observations.learnt = file_read_number(reader) != 0;
     return error;
 }
@@ -213,7 +233,9 @@ void saved_model_write(const struct model *model, struct file_writer *writer)
     write_intern(&model->messages, writer);
     write_intern(&model->contents, writer);
     write_intern(&model->budget_sets, writer);
-    write_observations(model, writer);
+    write_observations(model, false, writer);
+    write_observations(model, true, writer);
+    file_write_number(writer, model->observations.learnt);
     write_facts(model, writer);
 }
 
@@ -224,7 +246,7 @@ int saved_model_read(struct model *model, struct file_reader *reader)
     for (uint32_t i = 0; i < 4 && !error; i++)
         error = read_intern(model, interns[i], reader);
     if (!error)
-        error = read_observations(model, reader);
+        error = read_all_observations(model, reader);
     if (!error)
         error = read_facts(model, reader);
     return error ? error : file_reader_failed(reader) ? CV_EINPUT : 0;

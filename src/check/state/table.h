@@ -130,10 +130,25 @@ static inline uint64_t slot_info(const struct slot *slot)
     return info;
 }
 
-/* The answer for a slot that holds the fingerprint already. */
-static inline enum table_answer slot_answer(const struct slot *slot, uint32_t level)
+/* The `info` of a slot. */
+static inline uint64_t table_info(uint64_t parent, uint32_t level)
 {
-    return (slot_info(slot) & 0xffff) == (level & 0xffff) + 1 ? TABLE_OPEN : TABLE_OLD;
+    return (parent & TABLE_LOWER_48) << 16 | (level + 1);
+}
+
+/*
+ * The answer for a slot that holds the fingerprint already. Of several parents it keeps the one with the lowest
+ * fingerprint, whichever came first.
+ */
+static inline enum table_answer slot_answer(struct slot *slot, uint64_t parent, uint32_t level)
+{
+    const uint64_t info = table_info(parent, level);
+    uint64_t held = slot_info(slot);
+    if ((held & 0xffff) != (info & 0xffff))
+        return TABLE_OLD;
+    while (info < held && !atomic_compare_exchange_weak(&slot->info, &held, info))
+        ;
+    return TABLE_OPEN;
 }
 
 static inline bool same_second(const struct table *table, uint64_t at, uint64_t second)
@@ -145,12 +160,6 @@ static inline bool same_second(const struct table *table, uint64_t at, uint64_t 
 static inline uint64_t table_wanted(struct fingerprint fingerprint)
 {
     return fingerprint.half[0] ? fingerprint.half[0] : 1;
-}
-
-/* The `info` of a slot. */
-static inline uint64_t table_info(uint64_t parent, uint32_t level)
-{
-    return (parent & TABLE_LOWER_48) << 16 | (level + 1);
 }
 
 static inline enum table_answer table_add(struct table *table, struct fingerprint fingerprint, uint64_t parent,
@@ -174,7 +183,7 @@ static inline enum table_answer table_add(struct table *table, struct fingerprin
             }
         }
         if (held == wanted && same_second(table, at, fingerprint.half[1]))
-            return slot_answer(slot, level);
+            return slot_answer(slot, parent, level);
     }
     return TABLE_FULL;
 }

@@ -96,7 +96,8 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
         return NULL;
     outcome->node_state = model_add_node_state(model, stepper->scratch);
     outcome->flags = flags_of(stepper, model_node_state(model, from), stepper->scratch, broken);
-    outcome->change = fingerprint_subtract(slot_fingerprint(outcome->node_state, false), slot_fingerprint(from, false));
+    outcome->change =
+        fingerprint_subtract(slot_fingerprint(model, outcome->node_state, false), slot_fingerprint(model, from, false));
     outcome->detail->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
     outcome->detail->twice = outcome->flags & OUTCOME_ENTERED && model_node_state(model, from)->flags & NODE_INSIDE;
     outcome->detail->choice_count = stepper->runner.chosen;
@@ -113,7 +114,7 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
                                         (uint16_t)model_channel(model, message->from, message->to),
                                         model_add_message(model, message, stepper->runner.alive)};
         outcome->fast_path &= message->to != message->from && !sends_to(outcome, sending.to);
-        outcome->sent = fingerprint_add(outcome->sent, contents_fingerprint(sending.message, 0));
+        outcome->sent = fingerprint_add(outcome->sent, contents_fingerprint(model, sending.message, 0));
         outcome->sends[outcome->send_count++] = sending;
     }
     return outcome;

@@ -106,7 +106,7 @@ int order_images_register(struct model *model)
     order_symmetry_images(&model->setting, add_image, images);
     images->scratch = calloc(1, node_state_most_bytes(&model->setting));
     pthread_mutex_init(&images->lock, NULL);
-    const bool failed = intern_init(&images->node_states) || intern_init(&images->messages) ||
+    const bool failed = intern_init(&images->node_states, 0) || intern_init(&images->messages, 0) ||
                         runner_init(&images->runner, &model->setting) || !images->scratch || model->out_of_memory;
     if (failed || !images->count)
         free_images(&images->test);

@@ -319,12 +319,13 @@ static struct fingerprint fingerprint_by(struct symmetry *symmetry, const uint32
 {
     const struct model *model = symmetry->model;
     const uint32_t nodes = model->setting.nodes, slots = model->slots;
-    struct fingerprint sum =
-        slot_fingerprint(renamed(symmetry, &symmetry->budget_sets, state[nodes], permutation, rename_budgets), true);
+    struct fingerprint sum = slot_fingerprint(
+        model, renamed(symmetry, &symmetry->budget_sets, state[nodes], permutation, rename_budgets), true);
     for (cv_node node = 0; node < nodes; node++)
         sum = fingerprint_add(
-            sum, slot_fingerprint(
-                     renamed(symmetry, &symmetry->node_states, state[node], permutation, rename_node_state), false));
+            sum,
+            slot_fingerprint(
+                model, renamed(symmetry, &symmetry->node_states, state[node], permutation, rename_node_state), false));
     for (uint32_t slot = nodes + 1; slot < slots; slot++)
         if (state[slot])
             sum =
@@ -332,15 +333,45 @@ static struct fingerprint fingerprint_by(struct symmetry *symmetry, const uint32
     return sum;
 }
 
+/* Lowers the fingerprint to the least one, and returns its permutation. */
+static uint32_t find_least(struct symmetry *symmetry, const uint32_t *state, struct fingerprint *fingerprint)
+{
+    uint32_t least = 0;
+    for (uint32_t permutation = 1; permutation < symmetry->count; permutation++) { /* the first is the identity */
+        const struct fingerprint other = fingerprint_by(symmetry, state, permutation);
+        if (other.half[0] < fingerprint->half[0] ||
+            (other.half[0] == fingerprint->half[0] && other.half[1] < fingerprint->half[1])) {
+            *fingerprint = other;
+            least = permutation;
+        }
+    }
+    return least;
+}
+
 struct fingerprint symmetry_fingerprint(struct symmetry *symmetry, const uint32_t *state,
                                         struct fingerprint fingerprint)
 {
-    for (uint32_t permutation = 1; permutation < symmetry->count; permutation++) { /* the first is the identity */
-        const struct fingerprint other = fingerprint_by(symmetry, state, permutation);
-        if (other.half[0] < fingerprint.half[0] ||
-            (other.half[0] == fingerprint.half[0] && other.half[1] < fingerprint.half[1]))
-            fingerprint = other;
-    }
+    find_least(symmetry, state, &fingerprint);
+    return fingerprint;
+}
+
+struct fingerprint symmetry_represent(struct symmetry *symmetry, uint32_t *state, struct fingerprint fingerprint)
+{
+    struct model *model = symmetry->model;
+    const uint32_t nodes = model->setting.nodes, slots = model->slots;
+    const uint32_t permutation = find_least(symmetry, state, &fingerprint);
+    const cv_node *names = symmetry->names[permutation];
+    uint32_t image[MOST_SLOTS] = {0};
+    if (!permutation)
+        return fingerprint;
+    image[nodes] = renamed(symmetry, &symmetry->budget_sets, state[nodes], permutation, rename_budgets);
+    for (cv_node node = 0; node < nodes; node++)
+        image[names[node]] = renamed(symmetry, &symmetry->node_states, state[node], permutation, rename_node_state);
+    for (uint32_t slot = nodes + 1; slot < slots; slot++)
+        if (state[slot])
+            image[model_channel(model, names[model->from[slot]], names[model->to[slot]])] =
+                renamed_contents(symmetry, state[slot], permutation);
+    memcpy(state, image, model->slots * sizeof *state);
     return fingerprint;
 }
 

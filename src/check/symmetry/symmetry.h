@@ -45,4 +45,7 @@ void symmetry_tidy(struct symmetry *symmetry);
 struct fingerprint symmetry_fingerprint(struct symmetry *symmetry, const uint32_t *state,
                                         struct fingerprint fingerprint);
 
+/* Turns a state into the one with that fingerprint, and returns it. Whoever expands that one depends on no names. */
+struct fingerprint symmetry_represent(struct symmetry *symmetry, uint32_t *state, struct fingerprint fingerprint);
+
 #endif
