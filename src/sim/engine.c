@@ -279,15 +279,18 @@ static void call_elections(struct cv_sim *sim)
 
 bool world_idle(const struct cv_sim *sim)
 {
-    return !sim->mail.pending && !sim->timers_active && !transport_busy(sim) && !(sim->load && sim->load->planned);
+    return !sim->mail.pending && !sim->backward.pending && !sim->timers_active && !transport_busy(sim) &&
+           !(sim->load && sim->load->planned);
 }
 
 uint64_t world_next_tick(const struct cv_sim *sim, uint64_t planned)
 {
     if (world_idle(sim))
         return planned;
-    const uint64_t mail = calendar_next(&sim->mail), alarm = calendar_next(&sim->alarms);
-    const uint64_t next = mail < alarm ? mail : alarm;
+    const uint64_t alarm = calendar_next(&sim->alarms), backward = calendar_next(&sim->backward);
+    uint64_t next = calendar_next(&sim->mail);
+    next = alarm < next ? alarm : next;
+    next = backward < next ? backward : next;
     return next < planned ? next : planned;
 }
 
@@ -310,7 +313,8 @@ void world_begin_run(struct cv_sim *sim)
 void world_play_tick(struct cv_sim *sim, uint64_t next, uint64_t planned)
 {
     sim->now = next;
-    if (calendar_advance(&sim->mail, next) || calendar_advance(&sim->alarms, next))
+    if (calendar_advance(&sim->mail, next) || calendar_advance(&sim->alarms, next) ||
+        (sim->sided && calendar_advance(&sim->backward, next)))
         sim->out_of_memory = true;
     if (planned <= next)
         faults_happen(sim);
@@ -411,6 +415,8 @@ int cv_sim_run(struct cv_sim *sim, struct cv_run *run)
         sim->run.ending = CV_FAILED;
     if (sim->plain)
         quick_count_rest(sim);
+    if (load_sort_entries(sim))
+        return CV_ENOMEM;
     calendar_free(&sim->mail); /* the judges need memory, too, and most of a large run's memory is here */
     world_settle(sim, run);
     return 0;

@@ -3,11 +3,11 @@
  * Every node must receive its messages of a tick in the order of arrivals.h. Which node goes first matters to nobody
  * here, so most ticks need no sorting:
  *
- *   - On a ring, those from the predecessor come first. They are handled as they stand in the list; the others are set
- *     aside, and follow.
+ *   - On a ring, those from the predecessor come first. The others wait in a calendar of their own, `backward`. There a
+ *     node has one sender, its successor, unless a message strays.
  *   - Elsewhere the list is often in order for every receiver, because the senders took their turns in order.
  *
- * Something that judges several nodes together, such as mutual exclusion, wants the nodes in order, too.
+ * Something that judges several nodes together, such as the rounds of a synchronizer, wants the nodes in order, too.
  */
 #include "sim/quick.h"
 
@@ -60,14 +60,47 @@ INLINED size_t expect(const struct cv_sim *sim, const struct cv_message *message
 
 /* ---- sending ---- */
 
+/* On a ring: does the message go to the sender's successor? */
+INLINED bool goes_onward(struct cv_sim *sim, const struct cv_message *message)
+{
+    const uint32_t last = sim->group.nodes - 1, onward = message->to - message->from;
+    if (__builtin_expect(onward == 1, 1) || (message->to == 0 && message->from == last))
+        return true;
+    sim->strays |= onward != UINT32_MAX && (message->from != 0 || message->to != last);
+    return false;
+}
+
+INLINED void put(struct cv_sim *sim, struct calendar *calendar, const struct cv_message *message, uint64_t due)
+{
+    const size_t bytes = cv_message_bytes(message);
+    void *record = calendar_add(calendar, due, bytes);
+    if (record)
+        copy_words(record, message, bytes);
+    else
+        sim->out_of_memory = true;
+}
+
+void quick_put(struct cv_sim *sim, const struct cv_message *message, uint64_t due)
+{
+    sim->ascending = false;
+    put(sim, sim->sided && !goes_onward(sim, message) ? &sim->backward : &sim->mail, message, due);
+}
+
+/* The senders of a tick's messages come in order if their steps do. */
+INLINED void note_sender(struct cv_sim *sim, cv_node node)
+{
+    sim->ascending &= node >= sim->last_sender;
+    sim->last_sender = node;
+}
+
 /* Moves the outbox to the calendar: every message arrives, in order, and no observer listens. */
-INLINED void send_outbox(struct cv_sim *sim, bool unit, bool shared)
+INLINED void send_outbox(struct cv_sim *sim, bool unit, bool ring, bool shared)
 {
     struct cv_self *me = &sim->self;
     for (size_t at = 0; at < me->used;) {
         const struct cv_message *message = (const void *)(me->outbox + at);
-        const size_t bytes = cv_message_bytes(message);
         uint64_t due = sim->now + 1;
+        at += cv_message_bytes(message);
         if (!unit) {
             due = sim->now + cv_arrival_delay(&sim->scenario->delay, world_draw_delay(sim, message));
             if (fifo_order(&sim->fifo, message->from, message->to, sim->now, &due))
@@ -76,27 +109,22 @@ INLINED void send_outbox(struct cv_sim *sim, bool unit, bool shared)
             if (sim->mail.pending <= FEW_BYTES)
                 expect(sim, message, unit);
         }
-        at += bytes;
-        if (shared && elsewhere_has(sim->elsewhere, message->to)) {
+        if (shared && elsewhere_has(sim->elsewhere, message->to))
             elsewhere_send(sim->elsewhere, message, due);
-            continue;
-        }
-        void *record = calendar_add(&sim->mail, due, bytes);
-        if (!record) {
-            sim->out_of_memory = true;
-            return;
-        }
-        copy_words(record, message, bytes);
+        else
+            put(sim, ring && !goes_onward(sim, message) ? &sim->backward : &sim->mail, message, due);
     }
 }
 
 void quick_send(struct cv_sim *sim)
 {
     const bool unit = sim->scenario->delay.model == CV_DELAY_UNIT;
+    if (sim->self.used)
+        note_sender(sim, sim->self.node);
     if (sim->elsewhere)
-        unit ? send_outbox(sim, true, true) : send_outbox(sim, false, true);
+        unit ? send_outbox(sim, true, sim->sided, true) : send_outbox(sim, false, sim->sided, true);
     else
-        unit ? send_outbox(sim, true, false) : send_outbox(sim, false, false);
+        unit ? send_outbox(sim, true, sim->sided, false) : send_outbox(sim, false, sim->sided, false);
 }
 
 /*
@@ -119,16 +147,18 @@ static __attribute__((noinline)) void leave_list(struct cv_sim *sim, const struc
     use_list(sim, list);
 }
 
-/* Takes the step's messages to nodes elsewhere out of the list again. */
-INLINED void divert(struct cv_sim *sim)
+/* Takes those of the step's messages out of the list again that belong elsewhere. */
+INLINED void divert(struct cv_sim *sim, struct quick_way way)
 {
     struct cv_self *me = &sim->self;
     size_t kept = sim->step_at;
     for (size_t at = kept; at < me->used;) {
         const struct cv_message *message = (const void *)(me->outbox + at);
         const size_t bytes = cv_message_bytes(message);
-        if (elsewhere_has(sim->elsewhere, message->to)) {
+        if (way.shared && elsewhere_has(sim->elsewhere, message->to)) {
             elsewhere_send(sim->elsewhere, message, sim->now + 1);
+        } else if (way.ring && !goes_onward(sim, message)) {
+            put(sim, &sim->backward, message, sim->now + 1);
         } else {
             if (kept != at)
                 copy_words(me->outbox + kept, message, bytes);
@@ -171,52 +201,24 @@ INLINED void handle(struct cv_sim *sim, const struct cv_kind *kinds, const struc
         const unsigned char *outbox = me->outbox;
         sim->step_at = me->used;
         take_step(sim, kinds, message, way);
-        if (me->outbox != outbox)
+        if (me->outbox != outbox) {
             leave_list(sim, list);
-        else if (way.shared)
-            divert(sim);
+            return;
+        }
+        if (!way.ring && me->used != sim->step_at)
+            note_sender(sim, message->to);
+        if (way.ring || way.shared)
+            divert(sim, way);
     } else {
         take_step(sim, kinds, message, way);
-        send_outbox(sim, false, way.shared);
+        send_outbox(sim, false, way.ring, way.shared);
         me->used = 0;
     }
 }
 
-/* ---- messages that wait for the others of their tick ---- */
-
-static __attribute__((noinline)) bool grow_aside(struct cv_sim *sim, size_t bytes)
-{
-    struct aside *aside = &sim->aside;
-    const size_t room = (aside->room + bytes) * 2;
-    unsigned char *grown = realloc(aside->bytes, room);
-    if (!grown) {
-        sim->out_of_memory = true;
-        return false;
-    }
-    aside->bytes = grown;
-    aside->room = room;
-    return true;
-}
-
-/* Is this message from the predecessor? If not, sets it aside. */
-INLINED bool comes_first(struct cv_sim *sim, const struct cv_message *message)
-{
-    const uint32_t last = sim->group.nodes - 1, onward = message->to - message->from;
-    if (__builtin_expect(onward == 1, 1) || (message->to == 0 && message->from == last))
-        return true;
-    struct aside *aside = &sim->aside;
-    const size_t bytes = cv_message_bytes(message);
-    if (aside->room - aside->used < bytes && !grow_aside(sim, bytes))
-        return false;
-    copy_words(aside->bytes + aside->used, message, bytes);
-    aside->used += bytes;
-    aside->strays |= onward != UINT32_MAX && (message->from != 0 || message->to != last);
-    return false;
-}
-
 /* ---- one tick ---- */
 
-/* The messages of a stretch, as they stand; on a ring only those from predecessors. */
+/* The messages of a stretch, as they stand. */
 INLINED void handle_part(struct cv_sim *sim, struct calendar_part part, const struct calendar_list *list,
                          struct quick_way way)
 {
@@ -231,8 +233,7 @@ INLINED void handle_part(struct cv_sim *sim, struct calendar_part part, const st
         if (ahead < part.end)
             ahead += expect(sim, (const void *)ahead, way.unit);
         part.at += cv_message_bytes(message);
-        if (!way.ring || comes_first(sim, message))
-            handle(sim, kinds, message, list, way);
+        handle(sim, kinds, message, list, way);
     }
 }
 
@@ -257,31 +258,37 @@ INLINED void handle_in_order(struct cv_sim *sim, const struct calendar_list *lis
     }
 }
 
-static __attribute__((noinline)) void put_in_order(struct cv_sim *sim)
+static __attribute__((noinline)) void put_in_order(struct cv_sim *sim, struct calendar *calendar)
 {
-    if (arrivals_make_tick(&sim->arrivals, &sim->mail)) {
+    if (arrivals_make_tick(&sim->arrivals, calendar)) {
         sim->out_of_memory = true;
         sim->arrivals.count = 0;
     }
 }
 
-/* The messages that were set aside. All from successors: each node has one sender, and the list is in its order. */
-INLINED void handle_aside(struct cv_sim *sim, const struct calendar_list *list, struct quick_way way)
+/* Puts the messages of the tick in order, and handles them. Returns their bytes. */
+INLINED size_t handle_sorted(struct cv_sim *sim, struct calendar *calendar, const struct calendar_list *list,
+                             struct quick_way way)
 {
-    struct aside *aside = &sim->aside;
-    if (!aside->used)
-        return;
-    unsigned char *end = aside->bytes + aside->used;
-    if (!aside->strays) {
-        const struct quick_way rest = {.unit = way.unit, .shared = way.shared};
-        handle_part(sim, (struct calendar_part){aside->bytes, end, NULL}, list, rest);
-    } else if (arrivals_make(&sim->arrivals, (struct arrivals_part){aside->bytes, end})) {
-        sim->out_of_memory = true;
-    } else {
-        handle_in_order(sim, list, way);
+    size_t handled = 0;
+    put_in_order(sim, calendar);
+    handle_in_order(sim, list, way);
+    for (uint32_t i = 0; i < sim->arrivals.part_count; i++)
+        handled += (size_t)(sim->arrivals.parts[i].end - sim->arrivals.parts[i].at);
+    calendar_drop(calendar);
+    return handled;
+}
+
+/* The same as they stand. */
+INLINED size_t handle_list(struct cv_sim *sim, struct calendar *calendar, const struct calendar_list *list,
+                           struct quick_way way)
+{
+    size_t handled = 0;
+    for (struct calendar_part part = calendar_take(calendar); part.at; part = calendar_take_next(calendar, part)) {
+        handled += (size_t)(part.end - part.at);
+        handle_part(sim, part, list, way);
     }
-    aside->used = 0;
-    aside->strays = false;
+    return handled;
 }
 
 static bool is_empty(const struct calendar_list *list)
@@ -306,41 +313,48 @@ static __attribute__((noinline)) bool is_ordered(struct cv_sim *sim)
         sim->out_of_memory = true;
         return true;
     }
-    for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
+    for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part)) {
+        const unsigned char *ahead = part.at;
+        for (int i = 0; i < AHEAD && ahead < part.end; i++)
+            ahead += cv_message_bytes((const void *)ahead);
         while (part.at < part.end) {
             const struct cv_message *message = (const void *)part.at;
+            if (ahead < part.end) {
+                __builtin_prefetch(&sim->heard[((const struct cv_message *)(const void *)ahead)->to], 1);
+                ahead += cv_message_bytes((const void *)ahead);
+            }
             const uint64_t here = stamp | message->from, last = sim->heard[message->to];
             if (last > here && last >> 32 == stamp >> 32)
                 return false;
             sim->heard[message->to] = here;
             part.at += cv_message_bytes(message);
         }
+    }
     return true;
 }
 
 /* Handles the messages of the tick. Returns their bytes. */
 INLINED size_t handle_tick(struct cv_sim *sim, const struct calendar_list *list, struct quick_way way)
 {
-    const struct calendar_list *due = &sim->mail.near[sim->now & sim->mail.mask];
+    const uint64_t slot = sim->now & sim->mail.mask;
+    const struct calendar_list *due = &sim->mail.near[slot];
+    const bool ascending = way.unit && sim->ascending;
     size_t handled = 0;
-    if (is_empty(due))
-        return 0;
-    sim->run.time = sim->now;
-    if (!way.ring && !is_alone(due) && (way.asks || sim->orderly || !is_ordered(sim))) {
-        put_in_order(sim);
-        handle_in_order(sim, list, way);
-        for (uint32_t i = 0; i < sim->arrivals.part_count; i++)
-            handled += (size_t)(sim->arrivals.parts[i].end - sim->arrivals.parts[i].at);
-        calendar_drop(&sim->mail);
+    sim->ascending = true;
+    sim->last_sender = 0;
+    if (!is_empty(due)) {
+        sim->run.time = sim->now;
+        const bool lax = !way.asks && !sim->orderly && !sim->arrivals.ring;
+        if (way.ring || is_alone(due) || (lax && (ascending || is_ordered(sim))))
+            handled = handle_list(sim, &sim->mail, list, way);
+        else
+            handled = handle_sorted(sim, &sim->mail, list, way);
+    }
+    if (!way.ring || is_empty(&sim->backward.near[slot]))
         return handled;
-    }
-    for (struct calendar_part part = calendar_take(&sim->mail); part.at; part = calendar_take_next(&sim->mail, part)) {
-        handled += (size_t)(part.end - part.at);
-        handle_part(sim, part, list, way);
-    }
-    if (way.ring)
-        handle_aside(sim, list, way);
-    return handled;
+    sim->run.time = sim->now;
+    return handled +
+           (sim->strays ? handle_sorted(sim, &sim->backward, list, way) : handle_list(sim, &sim->backward, list, way));
 }
 
 /* ---- many ticks ---- */
@@ -349,18 +363,25 @@ INLINED size_t handle_tick(struct cv_sim *sim, const struct calendar_list *list,
  * Goes on to the next tick with messages, unless something else comes first. In plain runs nothing is planned, so that
  * can only be timers, the end, and now and then a report of progress.
  */
-static inline bool go_on(struct cv_sim *sim, bool unit, bool shared, size_t handled)
+static inline bool go_on(struct cv_sim *sim, struct quick_way way, size_t handled)
 {
-    if (!sim->mail.pending || sim->alarms.pending || handled > BYTES_AT_A_STRETCH || world_interrupted(sim))
+    const bool pending = sim->mail.pending || (way.ring && sim->backward.pending);
+    if (!pending || sim->alarms.pending || handled > BYTES_AT_A_STRETCH || world_interrupted(sim))
         return false;
-    const uint64_t next = unit               ? sim->now + 1
-                          : sim->mail.direct ? calendar_next_direct(&sim->mail)
-                                             : calendar_next(&sim->mail);
-    if (next > sim->pause || (shared && next >= sim->elsewhere->horizon))
+    uint64_t next = sim->now + 1;
+    if (!way.unit) {
+        next = !sim->mail.pending ? CV_NEVER
+               : sim->mail.direct ? calendar_next_direct(&sim->mail)
+                                  : calendar_next(&sim->mail);
+        const uint64_t backward = way.ring && sim->backward.pending ? calendar_next(&sim->backward) : CV_NEVER;
+        next = backward < next ? backward : next;
+    }
+    if (next > sim->pause || (way.shared && next >= sim->elsewhere->horizon))
         return false;
-    if (!sim->mail.direct && calendar_advance(&sim->mail, next))
+    if (!sim->mail.direct &&
+        (calendar_advance(&sim->mail, next) || (way.ring && calendar_advance(&sim->backward, next))))
         sim->out_of_memory = true;
-    sim->now = sim->mail.now = sim->alarms.now = next;
+    sim->now = sim->mail.now = sim->backward.now = sim->alarms.now = next;
     return true;
 }
 
@@ -375,7 +396,7 @@ INLINED void handle_ticks(struct cv_sim *sim, struct quick_way way)
         handled += handle_tick(sim, list, way);
         if (way.unit)
             calendar_close(&sim->mail, sim->now + 1, sim->self.used);
-    } while (go_on(sim, way.unit, way.shared, handled));
+    } while (go_on(sim, way, handled));
     sim->handled += handled;
 }
 
@@ -429,14 +450,14 @@ static __attribute__((noinline)) void asking(struct cv_sim *sim, bool unit)
 
 void quick_mail(struct cv_sim *sim)
 {
-    const bool unit = sim->scenario->delay.model == CV_DELAY_UNIT, ring = sim->arrivals.ring && !sim->orderly;
+    const bool unit = sim->scenario->delay.model == CV_DELAY_UNIT;
     if (sim->asks)
         asking(sim, unit);
-    else if (sim->elsewhere && ring)
+    else if (sim->elsewhere && sim->sided)
         (unit ? shared_ring_unit : shared_ring_random)(sim);
     else if (sim->elsewhere)
         (unit ? shared_network_unit : shared_network_random)(sim);
-    else if (ring)
+    else if (sim->sided)
         (unit ? ring_unit : ring_random)(sim);
     else
         (unit ? network_unit : network_random)(sim);
@@ -454,10 +475,16 @@ static void count_list(struct cv_sim *sim, struct calendar_list *list, size_t ah
         }
 }
 
+static void count_calendar(struct cv_sim *sim, struct calendar *calendar)
+{
+    for (uint64_t slot = 0; calendar->pending && slot <= calendar->mask; slot++)
+        count_list(sim, &calendar->near[slot], 0);
+    for (uint32_t block = 0; calendar->pending && calendar->far && block < CALENDAR_BLOCKS; block++)
+        count_list(sim, &calendar->far[block], CALENDAR_FAR_HEAD);
+}
+
 void quick_count_rest(struct cv_sim *sim)
 {
-    for (uint64_t slot = 0; sim->mail.pending && slot <= sim->mail.mask; slot++)
-        count_list(sim, &sim->mail.near[slot], 0);
-    for (uint32_t block = 0; sim->mail.pending && sim->mail.far && block < CALENDAR_BLOCKS; block++)
-        count_list(sim, &sim->mail.far[block], CALENDAR_FAR_HEAD);
+    count_calendar(sim, &sim->mail);
+    count_calendar(sim, &sim->backward);
 }

@@ -8,6 +8,9 @@
 /* Moves the outbox to the calendar. */
 void quick_send(struct cv_sim *sim);
 
+/* Puts a message of another worker into the calendar. */
+void quick_put(struct cv_sim *sim, const struct cv_message *message, uint64_t due);
+
 /* Delivers the messages of the tick, and of the next ones as long as nothing else is to be done. */
 void quick_mail(struct cv_sim *sim);
 

@@ -180,7 +180,9 @@ static int build_desk(struct cv_sim *sim)
     sim->outbox = malloc(sim->outbox_room);
     sim->self.outbox = sim->outbox;
     sim->self.room = sim->outbox_room;
-    if (!sim->outbox || calendar_init(&sim->mail, longest_delay(scenario)) || calendar_init(&sim->alarms, CV_NEVER))
+    sim->sided = ring && sim->plain && !sim->orderly && !sim->asks;
+    if (!sim->outbox || calendar_init(&sim->mail, longest_delay(scenario)) || calendar_init(&sim->alarms, CV_NEVER) ||
+        (sim->sided && calendar_init(&sim->backward, longest_delay(scenario))))
         return CV_ENOMEM;
     if (scenario->delay.model != CV_DELAY_UNIT || !sim->plain)
         if (fifo_init(&sim->fifo, nodes, ring) ||
@@ -215,7 +217,6 @@ static int build(struct cv_sim *sim)
     sim->name = 0;
     if (load_init(sim) || views_init(sim) || rounds_init(sim))
         return CV_ENOMEM;
-    sim->orderly = sim->load || sim->rounds || cv_is_guarded(sim->algorithm);
     sim->small = sim->name_bytes <= SMALL_GROUP_BYTES;
     return faults_plan(sim);
 }
@@ -237,6 +238,7 @@ int world_new(struct cv_sim **out, const struct cv_scenario *scenario, const str
     sim->traced = sim->options.observer.event != NULL;
     sim->plain = is_plain(sim);
     sim->asks = asks(sim);
+    sim->orderly = sim->algorithm->problem == CV_SYNCHRONIZER || cv_is_guarded(sim->algorithm);
     sim->self.group = &sim->group;
     sim->self.runtime = &runtime;
     cv_chance_seed(&sim->delays, scenario->seed, CV_CHANCE_DELAYS);
@@ -267,10 +269,10 @@ bool cv_sim_is_plain(const struct cv_scenario *scenario)
 static void free_desk(struct cv_sim *sim)
 {
     calendar_free(&sim->mail);
+    calendar_free(&sim->backward);
     calendar_free(&sim->alarms);
     alarms_free(sim);
     arrivals_free(&sim->arrivals);
-    free(sim->aside.bytes);
     free(sim->heard);
     fifo_free(&sim->fifo);
     free(sim->outbox);
@@ -285,10 +287,9 @@ int world_new_worker(struct cv_sim **out, struct cv_sim *world, struct elsewhere
     *sim = *world;
     sim->elsewhere = elsewhere;
     sim->self = (struct cv_self){.group = &sim->group, .runtime = &runtime};
-    sim->mail = sim->alarms = (struct calendar){0};
+    sim->mail = sim->backward = sim->alarms = (struct calendar){0};
     sim->fifo = (struct fifo){0};
     sim->arrivals = (struct arrivals){0};
-    sim->aside = (struct aside){0};
     sim->timely = (struct alarm_order){0};
     sim->heard = NULL;
     sim->outbox = NULL;

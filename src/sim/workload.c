@@ -89,13 +89,13 @@ static uint32_t place_of(const struct cv_sim *sim, cv_node node)
 #define EARLY_TURN(number) ((uint64_t)(number))
 #define LATE_TURN(number) (1ull << 32 | (number))
 
-static int make_room(struct load *load, bool shared, uint64_t room)
+static int make_room(struct load *load, bool timed, uint64_t room)
 {
     struct cv_entry *entries = realloc(load->entries, room * sizeof *entries);
     if (!entries)
         return CV_ENOMEM;
     load->entries = entries;
-    if (shared) {
+    if (timed) {
         uint64_t *turns = realloc(load->turns, room * sizeof *turns);
         if (!turns)
             return CV_ENOMEM;
@@ -109,7 +109,7 @@ static struct cv_entry *new_entry(struct cv_sim *sim, uint64_t turn)
 {
     struct load *load = sim->load;
     if (load->entry_count == load->entry_room &&
-        make_room(load, sim->elsewhere != NULL, load->entry_room ? load->entry_room * 2 : 256))
+        make_room(load, sim->plain, load->entry_room ? load->entry_room * 2 : 256))
         return NULL;
     if (load->turns)
         load->turns[load->entry_count] = turn;
@@ -257,10 +257,21 @@ static int compare_turns(const void *one, const void *other)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-int load_sort_entries(struct cv_sim *world)
+static bool is_sorted(const struct load *load)
 {
-    struct load *load = world->load;
-    if (!load || !load->entry_count)
+    for (uint64_t i = 1; i < load->entry_count; i++) {
+        const struct turn before = {load->entries[i - 1].requested, load->turns[i - 1], i - 1};
+        const struct turn here = {load->entries[i].requested, load->turns[i], i};
+        if (compare_turns(&before, &here) > 0)
+            return false;
+    }
+    return true;
+}
+
+int load_sort_entries(struct cv_sim *sim)
+{
+    struct load *load = sim->load;
+    if (!load || !load->turns || is_sorted(load))
         return 0;
     struct turn *order = malloc(load->entry_count * sizeof *order);
     struct cv_entry *sorted = malloc(load->entry_count * sizeof *sorted);

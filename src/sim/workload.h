@@ -20,7 +20,7 @@ struct load {
     struct client *clients;   /* per name and node */
     bool *has_come;           /* per listed request: its time came, and its node was alive */
     struct cv_entry *entries; /* in the order of the requests */
-    uint64_t *turns;          /* by entry, in a shared run: its turn among the entries of its tick; otherwise NULL */
+    uint64_t *turns;          /* by entry, on the quick way: its turn among the entries of its tick; otherwise NULL */
     uint64_t entry_count, entry_room;
     uint64_t planned; /* alarms of the clients that are still to come */
     uint64_t open;    /* requests not yet over: waiting or inside */
@@ -33,7 +33,9 @@ void load_free(struct cv_sim *sim);
 int load_init_worker(struct cv_sim *worker, const struct cv_sim *world);
 void load_free_worker(struct cv_sim *worker);
 int load_add_entries(struct cv_sim *world, const struct cv_entry *entries, const uint64_t *turns, uint64_t count);
-int load_sort_entries(struct cv_sim *world);
+
+/* On the quick way nodes do not take turns, and workers do not know of each other's requests: puts entries in order. */
+int load_sort_entries(struct cv_sim *sim);
 
 void load_begin(struct cv_sim *sim);
 void load_enter(struct cv_sim *sim, cv_node node, uint64_t fence);

@@ -57,13 +57,6 @@ struct alarm {
     uint64_t due;
 };
 
-/* Messages that wait until the others of their tick have been handled. */
-struct aside {
-    unsigned char *bytes;
-    size_t used, room;
-    bool strays; /* some of them are not from the receiver's successor */
-};
-
 /* Alarms in the order in which they go off. */
 struct alarm_order {
     struct alarm *alarms;
@@ -99,13 +92,13 @@ struct cv_sim {
     uint64_t now;
     uint64_t pause;              /* the loop stops before later ticks; --until, or earlier */
     struct calendar mail;        /* messages under way */
+    struct calendar backward;    /* on the quick way of a ring: those that do not go to the successor; see quick.c */
     struct calendar alarms;      /* timers and the clients' alarms */
     struct fifo fifo;            /* the order of messages on each channel */
     struct agenda agenda;        /* what is planned */
     struct transport *transport; /* the reliable channels, if the raw network misbehaves; otherwise NULL */
     struct cv_index index;       /* from ids to nodes, for questions to the detector */
     struct arrivals arrivals;    /* the messages of a tick, in the order in which they are handled */
-    struct aside aside;          /* messages of the tick that do not go onward on the ring */
     uint64_t *heard;             /* by node: from whom it last heard, and when: see quick.c; or NULL */
     struct alarm_order timely;   /* alarms of the tick, in order */
     struct cv_chance delays;     /* draws the delays of messages */
@@ -119,6 +112,10 @@ struct cv_sim {
     bool traced;                 /* an observer listens */
     bool plain;                  /* the quick way: no observer listens, nothing fails, and only delays vary */
     bool orderly;                /* on the quick way: nodes take their turns, as something judges them together */
+    bool sided;                  /* on the quick way: `backward` is in use */
+    bool strays;                 /* some messages in `backward` are not from the receiver's successor */
+    bool ascending;              /* on the quick way: the senders of the next tick's messages came in order so far */
+    cv_node last_sender;         /* the last of them */
     bool small;                  /* all nodes fit in the cache */
     bool out_of_memory;
     uint64_t asks;   /* the number of messages that are still to be checked for validity */

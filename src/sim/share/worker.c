@@ -6,6 +6,7 @@
 
 #include "core/wall_clock.h"
 #include "sim/engine.h"
+#include "sim/quick.h"
 #include "sim/rounds.h"
 #include "sim/setup.h"
 
@@ -165,13 +166,13 @@ static struct ahead take_ahead(struct share_worker *worker)
     return first;
 }
 
-static void put_in_calendar(struct cv_sim *sim, uint64_t due, const void *message, size_t bytes)
+static void put_in_calendar(struct cv_sim *sim, uint64_t due, const unsigned char *messages, size_t bytes)
 {
-    void *record = calendar_add(&sim->mail, due, bytes);
-    if (record)
-        memcpy(record, message, bytes);
-    else
-        sim->out_of_memory = true;
+    for (const unsigned char *at = messages, *end = at + bytes; at < end;) {
+        const struct cv_message *message = (const void *)at;
+        at += cv_message_bytes(message);
+        quick_put(sim, message, due);
+    }
 }
 
 /* Is the place of that tick in the calendar its own? */
@@ -363,7 +364,7 @@ static bool take_batches(struct share_worker *worker)
 /* ---- promises ---- */
 
 /* When something of this list, which is due then, can arrive at each neighbour. */
-static void look_through(const struct share_worker *worker, struct calendar_list *list, uint64_t due, uint64_t *bounds)
+static void look_at_list(const struct share_worker *worker, struct calendar_list *list, uint64_t due, uint64_t *bounds)
 {
     const struct split *split = worker->split;
     for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
@@ -377,14 +378,21 @@ static void look_through(const struct share_worker *worker, struct calendar_list
         }
 }
 
+static void look_through(const struct share_worker *worker, struct calendar *mail, uint64_t *bounds)
+{
+    for (uint64_t slot = mail->pending ? calendar_find(mail, 0) : UINT64_MAX; slot != UINT64_MAX;
+         slot = slot < mail->mask ? calendar_find(mail, slot + 1) : UINT64_MAX)
+        look_at_list(worker, &mail->near[slot], mail->now + ((slot - mail->now) & mail->mask), bounds);
+}
+
 /* When what waits here can arrive at each neighbour. */
 static void bound_pending(struct share_worker *worker, uint64_t *bounds)
 {
     struct cv_sim *sim = worker->sim;
-    struct calendar *mail = &sim->mail;
     const uint64_t delay = worker->split->least_delay, next = next_event(worker);
-    const bool looks = worker->split->shape != SPLIT_ALL && mail->direct && mail->pending &&
-                       (mail->pending <= FEW_BYTES || sim->handled >= WORK_PER_LOOK * mail->pending);
+    const uint64_t pending = sim->mail.pending + sim->backward.pending;
+    const bool looks = worker->split->shape != SPLIT_ALL && sim->mail.direct && pending &&
+                       (pending <= FEW_BYTES || sim->handled >= WORK_PER_LOOK * pending);
     uint64_t rest = later(next, delay);
     if (looks) {
         sim->handled = 0;
@@ -394,9 +402,10 @@ static void bound_pending(struct share_worker *worker, uint64_t *bounds)
     }
     for (uint32_t i = 0; i < worker->neighbour_count; i++)
         bounds[i] = rest;
-    for (uint64_t slot = looks ? calendar_find(mail, 0) : UINT64_MAX; slot != UINT64_MAX;
-         slot = slot < mail->mask ? calendar_find(mail, slot + 1) : UINT64_MAX)
-        look_through(worker, &mail->near[slot], mail->now + ((slot - mail->now) & mail->mask), bounds);
+    if (looks)
+        look_through(worker, &sim->mail, bounds);
+    if (looks)
+        look_through(worker, &sim->backward, bounds);
 }
 
 /* The memory that holds the messages becomes the batch. */
@@ -472,7 +481,8 @@ static uint64_t find_horizon(const struct share_worker *worker)
 static void play(struct share_worker *worker, uint64_t next, uint64_t horizon)
 {
     struct cv_sim *sim = worker->sim;
-    if (sim->mail.now + 1 < next && calendar_advance(&sim->mail, next - 1))
+    if (sim->mail.now + 1 < next &&
+        (calendar_advance(&sim->mail, next - 1) || (sim->sided && calendar_advance(&sim->backward, next - 1))))
         sim->out_of_memory = true;
     admit_ahead(worker);
     if (worker->ahead_count)
