@@ -18,6 +18,7 @@ import tempfile
 import time
 
 from support.experiments import CONCLAVE, ENVIRONMENT, PATIENCE, SOURCE, expect, ours, verdict, wait_until
+from support.namespaces import Namespaces
 
 # ---- hosts ----
 
@@ -27,9 +28,10 @@ class Hosts:
 
     def __init__(self, directory):
         self.directory = directory
-        self.names = [f"cvrun{os.getpid()}x{i}" for i in (1, 2)]
-        self.spaces = self.make_namespaces()
-        self.addresses = ["10.213.7.1", "10.213.7.2"] if self.spaces else ["127.0.0.1"] * 2
+        self.namespaces = Namespaces("run", 2, "10.213.7")
+        self.spaces = bool(self.namespaces.names)
+        self.names = self.namespaces.names or [f"x{i}" for i in (1, 2)]
+        self.addresses = self.namespaces.addresses or ["127.0.0.1"] * 2
         # The clock of the second host is a thousand seconds ahead, if the kernel allows it.
         ahead = ["unshare", "-T", "--monotonic", "1000"]
         self.skewed = subprocess.run([*ahead, "true"], capture_output=True, check=False).returncode == 0
@@ -49,26 +51,6 @@ exec $(echo $run | sed "s/[$]1/$name/") "$@"
 """, encoding="utf-8")
         self.ssh.chmod(0o755)
         print(f"hosts: {'network namespaces' if self.spaces else 'processes'}, {'clocks of their own' if self.skewed else 'one clock'}")
-
-    def make_namespaces(self):
-        one, two = self.names
-        commands = [["ip", "netns", "add", one], ["ip", "netns", "add", two],
-                    ["ip", "-n", one, "link", "add", "v0", "type", "veth", "peer", "name", "v0", "netns", two]]
-        for i, name in enumerate(self.names):
-            commands += [["ip", "-n", name, "addr", "add", f"10.213.7.{i + 1}/24", "dev", "v0"],
-                         ["ip", "-n", name, "link", "set", "v0", "up"], ["ip", "-n", name, "link", "set", "lo", "up"]]
-        try:
-            made = all(subprocess.run(command, capture_output=True, check=False).returncode == 0 for command in commands)
-        except FileNotFoundError:
-            made = False
-        if not made:
-            self.remove()
-        return made
-
-    def remove(self):
-        for name in self.names:
-            with contextlib.suppress(FileNotFoundError):
-                subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
 
     def file(self, *lines):
         path = self.directory / "hosts"
@@ -313,7 +295,7 @@ def main():
             check_strangers(hosts)
             check_silence(hosts)
         finally:
-            hosts.remove()
+            hosts.namespaces.remove()
             for pid, _ in ours():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
