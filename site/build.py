@@ -153,6 +153,25 @@ class Site:
             alone = re.sub(r"@import\s+(url\()?[\"']?/javascript/[^;]*;", "", text)
             if alone != text:
                 path.write_text(alone, encoding="utf-8")
+        self.mend_theme(self.pages / "_static")
+
+    @staticmethod
+    def mend_theme(static):
+        """
+        Debian's furo lacks two things. It has the colours of the dark theme only for those who choose it, not for those whose
+        system is dark, and its script imports another, which a page cannot do without being a module.
+        """
+        style = static / "styles" / "furo.css"
+        text = style.read_text(encoding="utf-8")
+        dark = re.search(r'body\[data-theme="dark"\]\s*\{([^{}]*)\}', text)
+        if dark and "prefers-color-scheme" not in text:
+            rule = f'\n@media not print {{ @media (prefers-color-scheme: dark) {{ body[data-theme="auto"] {{{dark.group(1)}}} }} }}\n'
+            style.write_text(text + rule, encoding="utf-8")
+        script = static / "scripts" / "furo.js"
+        text = script.read_text(encoding="utf-8")
+        imported = re.match(r'import Gumshoe from "\./([\w-]+\.js)";', text)
+        if imported:
+            script.write_text((static / "scripts" / imported[1]).read_text(encoding="utf-8") + text[imported.end():], encoding="utf-8")
 
     # ---- the explorer ----
 

@@ -115,7 +115,17 @@ def check_site(directory):
     text = (site / "man" / "conclave-status.1.html").read_text(encoding="utf-8")
     assert 'href="conclave-node.1.html"' in text, "manual pages lead to each other"
     size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
+    check_in_browser(site)
     print(f"{len(list(site.rglob('*.html')))} pages, {size / 1e6:.1f} MB")
+
+
+def check_in_browser(site):
+    """Its scripts run, it can be read in the dark, and the explorer is alive in it."""
+    if not shutil.which("chromium") or not shutil.which("node") or not (SOURCE / "web/node_modules/playwright-core").is_dir():
+        print("not looked at: no chromium, no node or no playwright-core of npm")
+        return
+    done = subprocess.run(["node", SOURCE / "tests/browser/site.js", site], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def is_installed():

@@ -107,7 +107,8 @@ export function layOut(scenario) {
 }
 
 const EDGE = 50; // from a node to the edge of the picture: room for what stands below it
-const BETWEEN = 90; // from a node to the next: room for what stands below it, and for messages
+const BETWEEN = 45; // from a node to the next: room for what stands below it
+const ROOMY = 4; // so few nodes leave room for the names of messages, too
 const CROWD = 16; // a larger group is drawn as small as it has to be
 
 /** The same places in a picture that is `zoom` times as small, and which is therefore shown as many times as large. */
@@ -123,7 +124,7 @@ function nearest(places) {
 
 /** Looks at a network as closely as is wished, but nodes do not come upon each other: {places, width, height}. */
 export function lookCloser(places, wished) {
-  const least = 2 * nodeRadius(places.length) + BETWEEN;
+  const least = 2 * nodeRadius(places.length) + BETWEEN * (places.length > ROOMY ? 1 : 2);
   for (let zoom = Math.min(wished, 2); zoom > 1 && places.length <= CROWD; zoom -= 0.05) {
     const closer = drawnCloser(places, zoom);
     if (nearest(closer) >= least) return { places: closer, width: WIDTH / zoom, height: HEIGHT / zoom };
