@@ -434,7 +434,7 @@ TAKEN = {
     "blind": ("bully -n 4 --crash 4@2", "--blind 1:4"), "detect": ("bully -n 4 --crash 4@2", "--detect 5"), "until": ("bully -n 4", "--until 2"),
 }
 REFUSED = {"names": "--names 2", "loss": "--loss 0.2", "duplicate": "--duplicate 0.2", "reorder": "--reorder"}
-SHOWN = {"step-limit", "json", "runs", "threads", "diagram", "transcript", "states", "svg", "trace", "shiviz", "timing", "replay", "help"}
+SHOWN = {"checkpoint", "every", "resume", "step-limit", "json", "runs", "threads", "diagram", "transcript", "states", "svg", "trace", "shiviz", "timing", "replay", "help"}
 
 
 def takes_every_option(explorer):
