@@ -10,8 +10,11 @@ import json
 import os
 import pathlib
 import random
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 
 SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(SOURCE / "tests"))
@@ -59,6 +62,16 @@ voting -n 300 --request 1@0,2@3,300@5
 # Something is violated, and the report must say the same of it: the run is played again by one worker.
 DOUBTFUL = ["abd --app bellman-ford -n 300 --set rounds=9 --delay 1..9 --set bound=3",
             "lockstep --app bellman-ford -n 300 --set rounds=9 --delay 1..3"]
+
+# Runs that are interrupted, again and again, and go on from a checkpoint.
+SAVED = ["franklin -n 60000 --ids random --start all",
+         "chang-roberts -n 20000 --ids random --start all --delay 1..20",
+         "chang-roberts -n 20000 --ids random --start all --delay exp:9",
+         "alpha --app flood-max -n 4000 --set rounds=40",
+         "wireless -n 60000 --delay 1..9",
+         "ricart-agrawala -n 500 --entries 3",
+         "ricart-agrawala -n 300 --request 5@0,3@0,7@9,3@12+4,300@50000,300@50001",
+         "central -n 1000 --entries 9 --think 3"]
 
 # Runs that one worker plays, and what it says about it.
 REFUSED = [("token-ring -n 300", "it ends with the last exit"),
@@ -116,6 +129,114 @@ def refused(ways):
             expect(f"{line}: the same, and a line says why nobody helped in a large group", (code, out) == alone[:2] and told, err)
 
 
+def interrupt(process, delay):
+    """Interrupts a run after so many seconds. Its exit code, and what it has printed."""
+    try:
+        out, err = process.communicate(timeout=delay)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, out, err
+
+
+def goes_on(line, chance, directory):
+    """Interrupted up to eight times, each time with another number of threads. How often it went on."""
+    saved = directory / "run"
+    expected = run(*line.split(), "--json")
+    resumed, delay = 0, 0.02
+    for attempt in range(9):
+        words = [*line.split(), "--json", "--threads", str(chance.randint(1, 4)), "--checkpoint", str(saved), "--every", "5ms"]
+        if saved.exists():
+            words += ["--resume", str(saved)]
+            resumed += 1
+        process = subprocess.Popen([CONCLAVE, "sim", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+        code, out, err = interrupt(process, PATIENCE if attempt == 8 else delay * chance.uniform(0.5, 3))
+        if out:
+            break
+        expect(f"{line}: interrupted, it says how to go on", code == 2 and f"go on: conclave sim {line}" in err and f"--resume {saved}" in err or not err,
+               (code, err))
+        delay *= 1.5
+    expect(f"{line}: the same after {resumed} interruptions", (code, out) == expected[:2], f"expected {expected[1][:400]}\nseen {code} {out[:400]} {err}")
+    saved.unlink(missing_ok=True)
+    return resumed
+
+
+def go_on(chance):
+    with tempfile.TemporaryDirectory() as name:
+        resumed = [goes_on(line, chance, pathlib.Path(name)) for line in SAVED]
+    expect("most runs are interrupted and go on", sum(count > 0 for count in resumed) > len(SAVED) // 2, resumed)
+
+
+def kill_with_checkpoint(start, saved, kill):
+    """Kills a run when it has a checkpoint. Runs become longer until one lives to see it. The run, and what it printed."""
+    for nodes in (30_000, 120_000, 500_000, 2_000_000):
+        line = f"chang-roberts -n {nodes} --ids random --start all --delay 1..40"
+        process = start(*line.split(), "--json", "--checkpoint", str(saved), "--every", "5ms")
+        while process.poll() is None and not saved.exists():
+            time.sleep(0.002)
+        kill(process)
+        out, _ = process.communicate(timeout=PATIENCE)
+        if saved.exists() and not out:
+            return line
+        saved.unlink(missing_ok=True)
+    raise AssertionError("no run took long enough for a checkpoint")
+
+
+def kill_a_rank(process):
+    ranks = mpi_ranks(process.pid)
+    if ranks:
+        os.kill(max(ranks), signal.SIGKILL)
+
+
+def ranks_go_on():
+    """A rank is killed; another number of ranks, or of threads, goes on."""
+    with tempfile.TemporaryDirectory() as name:
+        saved = pathlib.Path(name) / "run"
+        line = kill_with_checkpoint(lambda *words: mpi.start(3, CONCLAVE, "sim", *words), saved, kill_a_rank)
+        expected = run(*line.split(), "--json")
+        for seen in (run_ranks(2, *line.split(), "--json", "--resume", str(saved)), run(*line.split(), "--json", "--threads", "3", "--resume", str(saved))):
+            expect("others go on where the killed job was, and get the same", seen[:2] == expected[:2], seen)
+
+
+def mpi_ranks(launcher):
+    """The processes of conclave that this mpirun has started, in any generation."""
+    found, parents = [], {launcher}
+    for _ in range(3):
+        children = set()
+        for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                words = path.read_text(encoding="utf-8").rsplit(")", 1)
+            except OSError:
+                continue
+            if int(words[1].split()[1]) in parents:
+                children.add(int(path.parent.name))
+                if words[0].endswith("(conclave"):
+                    found.append(int(path.parent.name))
+        parents = children
+    return found
+
+
+def not_saved():
+    """What has no checkpoints, and files that are none."""
+    with tempfile.TemporaryDirectory() as name:
+        saved = pathlib.Path(name) / "run"
+        for words, why in (("bully -n 300 --crash 3@2", "faults"), ("bully -n 9", "so few nodes"), ("franklin -n 300 --diagram", "its events"),
+                           ("token-ring -n 300", "it ends with the last exit")):
+            code, out, err = run(*words.split(), "--checkpoint", str(saved))
+            expect(f"{words}: no checkpoint", code == 2 and not out and err.startswith(f"conclave: --checkpoint {saved}: this run has no checkpoints: {why}")
+                   and err.count("\n") == 1, err)
+        line = kill_with_checkpoint(lambda *words: subprocess.Popen([CONCLAVE, "sim", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                                                    stdin=subprocess.DEVNULL), saved, lambda process: process.kill())
+        whole = saved.read_bytes()
+        for what, content in (("short", whole[:len(whole) // 2]), ("turned", whole[:999] + bytes([whole[999] ^ 4]) + whole[1000:]), ("empty", b"")):
+            saved.write_bytes(content)
+            code, out, err = run(*line.split(), "--resume", str(saved))
+            expect(f"a {what} file is told", code == 2 and not out and str(saved) in err and err.count("\n") == 1, err)
+        saved.write_bytes(whole)
+        code, out, err = run(*line.split(), "--seed", "2", "--resume", str(saved))
+        expect("a checkpoint of another run is told", code == 2 and not out and str(saved) in err, err)
+
+
 def random_line(chance):
     """A run of some algorithm that is shared."""
     delay = chance.choice(["unit", "unit", f"1..{chance.randint(1, 40)}", f"{chance.randint(2, 5)}..9", f"exp:{chance.randint(1, 9)}"])
@@ -144,11 +265,14 @@ def main():
         for number, line in enumerate(lines[::3]):
             shared_by([((2, 1), (3, 1), (4, 1), (2, 2))[number % 4]], line)
         refused([(2, 1)])
+        ranks_go_on()
     else:
         for line in lines:
             shared_by([(0, 2), (0, 3), (0, 7)], line)
         is_shared()
         refused([(0, 2)])
+        go_on(chance)
+        not_saved()
     print(f"{len(lines)} runs, {len(failures)} differences")
     sys.exit(1 if failures else 0)
 

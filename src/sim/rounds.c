@@ -198,6 +198,26 @@ void rounds_unpack(struct cv_sim *world, cv_node node, const unsigned char *byte
     memcpy(&world->rounds->round[node], bytes + sizeof(struct outcome), sizeof(uint32_t));
 }
 
+_Static_assert(ROUNDS_NODE_BYTES + 4 + REMEMBERED * sizeof(uint64_t) == ROUNDS_WORKER_BYTES, "others make room for it");
+
+void rounds_save(const struct cv_sim *worker, cv_node node, unsigned char *bytes)
+{
+    rounds_pack(worker, node, bytes);
+    memset(bytes + ROUNDS_NODE_BYTES, 0, 4);
+    memcpy(bytes + ROUNDS_NODE_BYTES + 4, worker->rounds->begun[node], sizeof *worker->rounds->begun);
+}
+
+void rounds_restore(struct cv_sim *worker, cv_node node, const unsigned char *bytes)
+{
+    struct rounds *rounds = worker->rounds;
+    if (world_has(worker, node)) {
+        rounds_unpack(worker, node, bytes);
+        memcpy(rounds->begun[node], bytes + ROUNDS_NODE_BYTES + 4, sizeof *rounds->begun);
+    } else {
+        memcpy(&rounds->heard[node], bytes + sizeof(struct outcome), sizeof *rounds->heard);
+    }
+}
+
 /*
  * A step may begin two rounds: the messages that end the first may overtake those that begin it, if it sends nothing.
  */

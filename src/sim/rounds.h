@@ -22,6 +22,11 @@ void rounds_compare(struct cv_sim *worker);
 void rounds_pack(const struct cv_sim *world, cv_node node, unsigned char *bytes);
 void rounds_unpack(struct cv_sim *world, cv_node node, const unsigned char *bytes);
 
+/* The same for a checkpoint, with what a worker remembers. A worker reads that of every node, here and elsewhere. */
+#define ROUNDS_WORKER_BYTES (ROUNDS_NODE_BYTES + 4u + 32u)
+void rounds_save(const struct cv_sim *worker, cv_node node, unsigned char *bytes);
+void rounds_restore(struct cv_sim *worker, cv_node node, const unsigned char *bytes);
+
 /* The step began a round; its messages are still in the outbox. */
 void rounds_pulse(struct cv_sim *sim);
 

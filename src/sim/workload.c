@@ -235,7 +235,7 @@ int load_add_entries(struct cv_sim *world, const struct cv_entry *entries, const
     struct load *load = world->load;
     if (!count)
         return 0;
-    if (make_room(load, true, load->entry_count + count))
+    if (load->entry_room - load->entry_count < count && make_room(load, true, (load->entry_count + count) * 3 / 2))
         return CV_ENOMEM;
     memcpy(load->entries + load->entry_count, entries, count * sizeof *entries);
     memcpy(load->turns + load->entry_count, turns, count * sizeof *turns);

@@ -10,6 +10,7 @@
 #include "cli/study/sim_outputs.h"
 #include "cli/study/sim_replay.h"
 #include "cli/study/sim_runs.h"
+#include "core/parse.h"
 #include "core/wall_clock.h"
 #include "ranks/launch.h"
 #include "show/text/report.h"
@@ -106,10 +107,13 @@ static int keep_parts(struct sim_result *result, const struct cv_share_report *r
 }
 
 /* Plays, and judges in the first rank. */
-static int play(const struct sim_request *request, const struct cv_sim_options *options, struct cv_ranks *ranks,
+static int play(struct sim_request *request, const struct cv_sim_options *options, struct cv_ranks *ranks,
                 struct sim_result *result, struct cv_complaint *complaint)
 {
-    const struct cv_share share = {ranks, request->threads ? request->threads : 1};
+    const bool saved = request->checkpoint.path || request->checkpoint.resume;
+    const struct cv_share share = {.ranks = ranks,
+                                   .threads = request->threads ? request->threads : 1,
+                                   .checkpoint = saved ? &request->checkpoint : NULL};
     struct cv_share_report report = {0};
     if (!is_shared(request, result, ranks) && !job_tells(ranks))
         return 0;
@@ -124,7 +128,31 @@ static int play(const struct sim_request *request, const struct cv_sim_options *
     return error;
 }
 
-int sim_run_once(const struct sim_request *request, struct cv_ranks *ranks)
+/* The first rank reads and writes the checkpoint. Not every run has one. */
+static int open_checkpoint(struct sim_request *request, const struct sim_result *result, const struct cv_ranks *ranks,
+                           struct cv_complaint *complaint)
+{
+    struct cv_checkpoint *checkpoint = &request->checkpoint;
+    const char *path = checkpoint->path ? checkpoint->path : checkpoint->resume;
+    const char *obstacle = cv_share_obstacle(&result->scenario, sim_outputs_wanted(request));
+    if (!path)
+        return 0;
+    if (obstacle)
+        return cv_complain(complaint, "--%s %s: this run has no checkpoints: %s",
+                           checkpoint->path ? "checkpoint" : "resume", cv_brief(path).text,
+                           *obstacle ? obstacle
+                                     : "so few nodes are played in no time; expected more than 256, or --runs");
+    return job_tells(ranks) ? cv_checkpoint_open(checkpoint, complaint) : 0;
+}
+
+/* The last line of a run that was stopped. */
+static int tell_interrupted(const struct sim_request *request)
+{
+    return request->checkpoint.exists ? command_refuse("interrupted; go on: %s", request->go_on)
+                                      : command_refuse("interrupted");
+}
+
+int sim_run_once(struct sim_request *request, struct cv_ranks *ranks)
 {
     struct cv_complaint complaint = {{0}};
     struct sim_result result = {0};
@@ -136,17 +164,25 @@ int sim_run_once(const struct sim_request *request, struct cv_ranks *ranks)
         options.progress = show_progress;
         options.progress_context = &progress;
     }
-    int error = cv_plan_build(&request->plan, &result.scenario, &complaint);
+    int error = cv_plan_build(&request->plan, &result.scenario, &complaint), code = EXIT_UNKNOWN;
+    if (!error)
+        error = open_checkpoint(request, &result, ranks, &complaint);
     if (!error && tells)
         error = sim_outputs_open(&outputs, request, &result.scenario, &complaint);
     options.observer = outputs.observer;
+    if (!job_settled(ranks, &sim_options, error, false, &complaint, &code))
+        goto out;
     if (!error)
         error = play(request, &options, ranks, &result, &complaint);
     command_progress_end(&progress);
     if (!error && tells)
         error = sim_outputs_finish(&outputs, &result, &complaint);
-    int code = EXIT_UNKNOWN;
-    if (error && !tells) {
+    if (error == CV_EINTERRUPTED) {
+        code = tells ? tell_interrupted(request) : EXIT_UNKNOWN;
+    } else if (error == CV_EFILE && request->checkpoint.resume && !*complaint.text) {
+        code = tells ? command_refuse("--resume %s: expected a checkpoint of this run", request->checkpoint.resume)
+                     : EXIT_UNKNOWN;
+    } else if (error && !tells) {
         job_fail(ranks, error);
     } else if (error) {
         code = command_fail(error, &complaint);
@@ -154,8 +190,10 @@ int sim_run_once(const struct sim_request *request, struct cv_ranks *ranks)
         report(request, &result);
         code = command_exit_code(result.judgement.verdict);
     }
+out:
     sim_outputs_close(&outputs);
     sim_result_free(&result);
+    cv_checkpoint_close(&request->checkpoint);
     return code;
 }
 

@@ -13,7 +13,7 @@
  * Runs it and prints the result; returns the exit code. All ranks call it, and share the run if it can be shared. The
  * first rank prints.
  */
-int sim_run_once(const struct sim_request *request, struct cv_ranks *ranks);
+int sim_run_once(struct sim_request *request, struct cv_ranks *ranks);
 
 /* The command that repeats the request with that seed. Free it. */
 char *sim_command(const struct sim_request *request, uint64_t seed);

@@ -86,11 +86,12 @@ static const struct option_row rows[] = {
     {.help = "Who computes it; that changes no byte of the output"},
     SWEEP_THREADS_ROW(FIELD(threads), "so many threads, in each rank of mpirun (1)"),
     {"checkpoint", "FILE", OPTION_TEXT, FIELD(checkpoint.path),
-     .help = "with --runs: write now and then which runs are done, to go on from there with --resume FILE", .how = true,
-     .writes = true},
+     .help =
+         "write now and then how far the run is, or which of --runs are done, to go on from there with --resume FILE",
+     .how = true, .writes = true},
     {"every", "TIME", OPTION_TAKE, 0, .help = "how often, as in 30s or 5m (5m)", .take = take_every, .how = true},
     {"resume", "FILE", OPTION_TEXT, FIELD(checkpoint.resume),
-     .help = "go on from a checkpoint of the same runs, or of fewer", .how = true},
+     .help = "go on from a checkpoint of the same run; of --runs, or of fewer", .how = true},
     {.help = "Output"},
     {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "print the result as JSON", .how = true},
     {"runs", "R", OPTION_NUMBER, FIELD(runs),
@@ -184,9 +185,9 @@ static int settle_checkpoint(struct sim_request *request, struct cv_complaint *c
         return cv_complain(complaint, "--every: expected with --checkpoint FILE");
     if (!path)
         return 0;
-    if (!request->runs)
-        return cv_complain(complaint, "--%s %s: expected with --runs, for many runs",
-                           checkpoint->path ? "checkpoint" : "resume", cv_brief(path).text);
+    if (request->replay)
+        return cv_complain(complaint, "--%s %s: expected without --replay", checkpoint->path ? "checkpoint" : "resume",
+                           cv_brief(path).text);
     const uint32_t count = cv_plan_files(&request->plan, files);
     for (uint32_t i = 0; i < count; i++)
         hash = cv_checkpoint_hash(files[i].text, strlen(files[i].text), hash);
@@ -196,7 +197,7 @@ static int settle_checkpoint(struct sim_request *request, struct cv_complaint *c
     resumption_add_program(&request->identity, request->words.word[0]);
     resumption_add_hash(&request->identity, "files", hash);
     checkpoint->identity = request->identity;
-    checkpoint->kind = "sweep";
+    checkpoint->kind = request->runs ? "sweep" : "run";
     checkpoint->tell = resumption_tell_failure;
     return request->identity && request->go_on ? 0 : CV_ENOMEM;
 }

@@ -11,7 +11,7 @@
 #include "sim/rounds.h"
 #include "sim/setup.h"
 #include "sim/share/gather.h"
-#include "sim/share/worker.h"
+#include "sim/share/stages.h"
 #include "sim/workload.h"
 
 /* In smaller groups the first violated invariant is told, of all nodes. And they are played in no time. */
@@ -35,20 +35,11 @@ const char *cv_share_obstacle(const struct cv_scenario *scenario, bool observed)
 
 /* ---- the workers of this rank ---- */
 
-struct team {
-    struct cv_sim *world;
-    struct elsewhere elsewhere; /* what other ranks have */
-    struct split split;
-    struct batches batches;
-    struct share_worker *workers;
-    uint32_t count;
-};
-
-static int team_init(struct team *team, const struct cv_scenario *scenario, const struct cv_sim_options *options,
+static int team_init(struct share_team *team, const struct cv_scenario *scenario, const struct cv_sim_options *options,
                      const struct cv_share *share, bool wide)
 {
     const uint32_t all = share->threads * cv_ranks_count(share->ranks);
-    *team = (struct team){.count = share->threads};
+    *team = (struct share_team){.count = share->threads};
     if (batches_init(&team->batches, share->ranks, share->threads) ||
         split_make(&team->split, scenario, share->ranks, all, wide))
         return CV_ENOMEM;
@@ -64,7 +55,7 @@ static int team_init(struct team *team, const struct cv_scenario *scenario, cons
 }
 
 /* The world stays if the caller has taken it. */
-static void team_free(struct team *team)
+static void team_free(struct share_team *team)
 {
     for (uint32_t i = 0; team->workers && i < team->count; i++)
         worker_free(&team->workers[i]);
@@ -74,14 +65,21 @@ static void team_free(struct team *team)
     batches_free(&team->batches);
 }
 
-static void *run_worker(void *worker)
+static void *begin_worker(void *worker)
 {
     worker_run(worker, true);
     return NULL;
 }
 
-static void team_run(struct team *team)
+static void *continue_worker(void *worker)
 {
+    worker_run(worker, false);
+    return NULL;
+}
+
+static void team_run(struct share_team *team, bool begin)
+{
+    void *(*run_worker)(void *) = begin ? begin_worker : continue_worker;
     pthread_t threads[SHARE_MOST_WORKERS];
     uint32_t started = 1;
     while (started < team->count && !pthread_create(&threads[started], NULL, run_worker, &team->workers[started]))
@@ -120,7 +118,7 @@ static uint64_t messages_of(const struct cv_sim *sim)
     return messages;
 }
 
-static void fill_report(const struct team *team, struct cv_share_report *report)
+static void fill_report(const struct share_team *team, struct cv_share_report *report)
 {
     for (uint32_t i = 0; i < team->count; i++) {
         const struct share_worker *worker = &team->workers[i];
@@ -133,7 +131,7 @@ static void fill_report(const struct team *team, struct cv_share_report *report)
 }
 
 /* The gravest reason of any worker here to stop, and whether some have something left to do. */
-static void team_stop(struct team *team, uint64_t *stop, uint64_t *left)
+static void team_stop(struct share_team *team, uint64_t *stop, uint64_t *left)
 {
     *stop = *left = 0;
     for (uint32_t i = 0; i < team->count; i++) {
@@ -143,11 +141,11 @@ static void team_stop(struct team *team, uint64_t *stop, uint64_t *left)
         if (worker->stop == STOP_QUIET && worker->elsewhere.doubtful)
             worker->stop = STOP_DOUBTFUL;
         *stop = worker->stop > *stop ? worker->stop : *stop;
-        *left |= world_next_tick(worker->sim, CV_NEVER) != CV_NEVER || worker->ahead_count;
+        *left |= !worker_is_done(worker);
     }
 }
 
-static int finish(struct team *team, const struct cv_share *share, bool left, struct cv_run *run,
+static int finish(struct share_team *team, const struct cv_share *share, bool left, struct cv_run *run,
                   struct cv_share_report *report)
 {
     struct cv_sim *world = team->world;
@@ -184,14 +182,19 @@ static int play_shared(struct cv_sim **sim, const struct cv_scenario *scenario, 
                        const struct cv_share *share, bool wide, uint64_t *stop, struct cv_run *run,
                        struct cv_share_report *report)
 {
-    struct team team;
-    uint64_t left, failed = team_init(&team, scenario, options, share, wide) != 0;
+    struct share_team team;
+    struct cv_sim_options heard = options ? *options : (struct cv_sim_options){0};
+    if (share->checkpoint && cv_ranks_count(share->ranks) == 1)
+        heard.interrupted = NULL; /* the stage is played to its end, and written */
+    uint64_t left, failed = team_init(&team, scenario, &heard, share, wide) != 0;
     cv_ranks_reduce(share->ranks, CV_REDUCE_MOST, &failed, 1);
     int error = failed ? CV_ENOMEM : 0;
-    if (!error) {
-        team_run(&team);
+    if (!error && share->checkpoint)
+        error = stages_play(&team, share, options ? options->interrupted : NULL, team_run);
+    else if (!error)
+        team_run(&team, true);
+    if (!error)
         error = batches_drain(&team.batches);
-    }
     if (!error) {
         team_stop(&team, stop, &left);
         uint64_t both[2] = {*stop, left};
@@ -230,7 +233,7 @@ int cv_share_run(struct cv_sim **sim, const struct cv_scenario *scenario, const 
     *report = (struct cv_share_report){.workers = workers, .parts = calloc(workers, sizeof *report->parts)};
     if (!report->parts)
         return CV_ENOMEM;
-    if (workers > 1 && workers <= SHARE_MOST_WORKERS && workers <= scenario->group.nodes &&
+    if ((workers > 1 || share->checkpoint) && workers <= SHARE_MOST_WORKERS && workers <= scenario->group.nodes &&
         !cv_share_obstacle(scenario, options && options->observer.event)) {
         error = play_shared(sim, scenario, options, share, false, &stop, run, report);
         if (!error && stop == STOP_EARLY)

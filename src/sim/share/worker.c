@@ -191,6 +191,20 @@ static void admit_ahead(struct share_worker *worker)
     }
 }
 
+void worker_keep(struct share_worker *worker, uint64_t due, const struct cv_message *message)
+{
+    if (fits(worker->sim, due))
+        quick_put(worker->sim, message, due);
+    else
+        keep_ahead(worker, due, message, cv_message_bytes(message));
+}
+
+void worker_forget_promises(struct share_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->neighbour_count; i++)
+        worker->neighbours[i].promise = worker->neighbours[i].promised = worker->sim->now + worker->split->least_delay;
+}
+
 /* ---- hearing from others ---- */
 
 static void take_messages(struct share_worker *worker, const struct batch *batch)
@@ -238,6 +252,11 @@ static uint64_t next_event(const struct share_worker *worker)
     const struct cv_sim *sim = worker->sim;
     const uint64_t next = world_next_tick(sim, CV_NEVER);
     return worker->ahead_count ? earlier(next, worker->ahead[0].due) : next;
+}
+
+bool worker_is_done(const struct share_worker *worker)
+{
+    return next_event(worker) == CV_NEVER;
 }
 
 /* ---- the end ---- */
@@ -516,6 +535,8 @@ void worker_run(struct share_worker *worker, bool begin)
     double waiting = 0;
     worker->stop = STOP_NOT;
     worker->has_reported = false;
+    if (worker->reports)
+        memset(worker->reports, 0, worker->split->workers * sizeof *worker->reports);
     if (begin)
         world_begin_run(sim);
     flush(worker);

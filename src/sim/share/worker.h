@@ -78,7 +78,14 @@ int worker_init(struct share_worker *worker, struct cv_sim *world, const struct 
                 uint32_t number);
 void worker_free(struct share_worker *worker);
 
+/* For a run that goes on from a checkpoint: nothing is on its way from other workers, and messages are kept here. */
+void worker_forget_promises(struct share_worker *worker);
+void worker_keep(struct share_worker *worker, uint64_t due, const struct cv_message *message);
+
 /* Plays until all workers are idle or `sim->pause` is reached, or the run must be given up: `stop`. */
 void worker_run(struct share_worker *worker, bool begin);
+
+/* Has it nothing left to do, whatever the pause? */
+bool worker_is_done(const struct share_worker *worker);
 
 #endif
