@@ -188,7 +188,7 @@ def refuses(directory):
         assert (code, out) == (2, "") and expected in err, (code, out, err)
     for option in ("--checkpoint", "--resume"):
         code, out, err = run(["sim", "bully", option, str(good)])
-        assert (code, out) == (2, "") and err.startswith(f"conclave: {option} ") and "expected with --runs" in err, (code, out, err)
+        assert (code, out) == (2, "") and err.startswith(f"conclave: {option} ") and "this run has no checkpoints: " in err and err.endswith(" or --runs\n"), (code, out, err)
     return good
 
 
