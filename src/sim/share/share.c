@@ -238,7 +238,7 @@ int cv_share_run(struct cv_sim **sim, const struct cv_scenario *scenario, const 
         error = play_shared(sim, scenario, options, share, false, &stop, run, report);
         if (!error && stop == STOP_EARLY)
             error = play_shared(sim, scenario, options, share, true, &stop, run, report);
-        if (error || stop != STOP_DOUBTFUL)
+        if (error || (stop != STOP_DOUBTFUL && stop != STOP_EARLY))
             goto out;
     }
     report->workers = 1;

@@ -111,10 +111,11 @@ static void remember(struct share_worker *worker, struct neighbour *neighbour, u
     neighbour->unheeded[neighbour->unheeded_end++] = (struct unheeded){neighbour->sent, back};
 }
 
-/* When the next message of that neighbour can arrive here. */
-static uint64_t next_from(const struct neighbour *neighbour)
+/* When the next message of that neighbour can arrive here. What waits for it here may be answered, too. */
+static uint64_t next_from(const struct share_worker *worker, const struct neighbour *neighbour)
 {
-    uint64_t next = neighbour->promise;
+    const struct elsewhere_mail *mail = &worker->elsewhere.mail[neighbour->worker];
+    uint64_t next = earlier(neighbour->promise, later(mail->earliest, mail->answer_ticks));
     for (size_t i = neighbour->unheeded_first; i < neighbour->unheeded_end; i++)
         next = earlier(next, neighbour->unheeded[i].back);
     return neighbour->sends ? next : CV_NEVER;
@@ -477,7 +478,8 @@ static void flush(struct share_worker *worker)
             continue;
         for (uint32_t other = 0; other < worker->neighbour_count; other++)
             if (other != i)
-                bounds[i] = earlier(bounds[i], later(next_from(&worker->neighbours[other]), neighbour->crossing));
+                bounds[i] =
+                    earlier(bounds[i], later(next_from(worker, &worker->neighbours[other]), neighbour->crossing));
         /* What the neighbour's own mail brings about was not promised before. Now it is, and may come sooner. */
         const bool news = neighbour->told != neighbour->taken, better = bounds[i] > neighbour->promised;
         if (news || better)
@@ -493,7 +495,7 @@ static uint64_t find_horizon(const struct share_worker *worker)
 {
     uint64_t horizon = CV_NEVER;
     for (uint32_t i = 0; i < worker->neighbour_count; i++)
-        horizon = earlier(horizon, next_from(&worker->neighbours[i]));
+        horizon = earlier(horizon, next_from(worker, &worker->neighbours[i]));
     return horizon;
 }
 
