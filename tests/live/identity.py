@@ -37,7 +37,8 @@ class House(Room):
 
     def refused(self, node, *words):
         """The node ends by itself, with exit code 3 and one line that says why and what to do."""
-        code = self.processes.pop(node).wait(PATIENCE)
+        code = self.processes[node].wait(PATIENCE)  # one that does not is ended with the others
+        del self.processes[node]
         assert code == 3, (code, self.log(node))
         last = self.log(node).splitlines()[-1]
         for word in words:
