@@ -202,7 +202,10 @@ CONCLAVE_API int conclave_watch(struct conclave *session, const char *name, stru
  */
 CONCLAVE_API int conclave_barrier(struct conclave *session, const char *name, uint32_t parties, int64_t wait_ms,
                                   uint64_t *meeting);
-/* A double barrier: who enters stays inside, and who leaves waits until everybody inside has left, or is gone. */
+/*
+ * A double barrier: who enters stays inside, and who leaves waits until everybody inside has left, or is gone. A session
+ * that loses its connection or its server is not inside any more: conclave_next_event() tells CONCLAVE_EVENT_LOST.
+ */
 CONCLAVE_API int conclave_barrier_enter(struct conclave *session, const char *name, uint32_t parties, int64_t wait_ms,
                                         uint64_t *meeting);
 CONCLAVE_API int conclave_barrier_leave(struct conclave *session, const char *name, int64_t wait_ms, uint64_t *meeting);
@@ -237,7 +240,8 @@ CONCLAVE_API int conclave_watch_members(struct conclave *session, const char *na
 /*
  * Is this session to do it now, in this period of so many milliseconds since 1970? *fence is 0 if somebody in the group
  * has done it, or does it. Call conclave_once_done() when it is done; a session that ends before leaves it to the next
- * one that asks.
+ * one that asks, and so does one that loses its connection or its server: conclave_next_event() tells
+ * CONCLAVE_EVENT_LOST.
  */
 CONCLAVE_API int conclave_once(struct conclave *session, const char *name, uint64_t every_ms, uint64_t *fence);
 CONCLAVE_API int conclave_once_done(struct conclave *session, const char *name, uint64_t fence);
@@ -253,7 +257,7 @@ CONCLAVE_API int conclave_last_run(struct conclave *session, const char *name, s
 /* ---- events ---- */
 
 enum conclave_event_kind {
-    CONCLAVE_EVENT_LOST = 1,       /* a lock or a leadership is no longer held, and was not given up */
+    CONCLAVE_EVENT_LOST = 1,       /* what this session held, led, was inside of or does once is lost, not given up */
     CONCLAVE_EVENT_LEADER = 2,     /* an observed election has another leader, or none */
     CONCLAVE_EVENT_ASKED_BACK = 3, /* somebody asks this session to give back what it holds; it need not */
     CONCLAVE_EVENT_HOLDER = 4,     /* a watched lock has another holder (`leader`), or none */

@@ -37,9 +37,18 @@ struct cv_client_interest *cv_client_remember(struct conclave *session, enum cv_
 struct cv_client_interest *cv_client_find(const struct conclave *session, const char *name, uint64_t fence)
 {
     for (struct cv_client_interest *each = session->interests; each; each = each->next)
-        if (each->kind < CV_CLIENT_OBSERVED && strcmp(each->name, name) == 0 && (each->fence == fence || !fence))
+        if (each->kind <= CV_CLIENT_LED && strcmp(each->name, name) == 0 && (each->fence == fence || !fence))
             return each;
     return NULL;
+}
+
+struct cv_client_interest *cv_client_find_kind(const struct conclave *session, enum cv_client_kind kind,
+                                               const char *name)
+{
+    struct cv_client_interest *each = session->interests;
+    while (each && (each->kind != kind || strcmp(each->name, name) != 0))
+        each = each->next;
+    return each;
 }
 
 void cv_client_forget(struct conclave *session, struct cv_client_interest *interest)
@@ -154,6 +163,10 @@ static void on_hold(struct conclave *session, const char *name, struct cv_text r
     if (!cv_resp_next(&rest, &fence))
         return;
     struct cv_client_interest *held = cv_client_find(session, name, (uint64_t)fence.number);
+    for (enum cv_client_kind kind = CV_CLIENT_INSIDE; !held && lost && kind <= CV_CLIENT_RUNS; kind++) {
+        held = cv_client_find_kind(session, kind, name);
+        held = held && held->fence == (uint64_t)fence.number ? held : NULL;
+    }
     if (held && lost)
         lose(session, held, next_text(&rest));
     else if (held)

@@ -6,12 +6,16 @@
 #include "client/client_session.h"
 
 /*
- * From OBSERVED on the session holds nothing: it looks on at an election or at a lock, is a member of a name, or looks
- * on at the members. The `fence` of the last two is 0 while the server does not know it.
+ * Up to RUNS the session has something that it can lose: a lock, a leadership, its place inside a double barrier, or
+ * the run of what is done once; the last two end with the connection. From OBSERVED on it looks on at an election or at
+ * a lock, is a member of a name, or looks on at the members. The `fence` of the last two is 0 while the server does not
+ * know it.
  */
 enum cv_client_kind {
     CV_CLIENT_HELD,
     CV_CLIENT_LED,
+    CV_CLIENT_INSIDE,
+    CV_CLIENT_RUNS,
     CV_CLIENT_OBSERVED,
     CV_CLIENT_WATCHED,
     CV_CLIENT_JOINED,
@@ -41,7 +45,10 @@ struct cv_client_event {
 
 struct cv_client_interest *cv_client_remember(struct conclave *session, enum cv_client_kind kind, const char *name,
                                               struct cv_text value);
+/* The lock or the leadership of that name and fence; 0: of any fence. */
 struct cv_client_interest *cv_client_find(const struct conclave *session, const char *name, uint64_t fence);
+struct cv_client_interest *cv_client_find_kind(const struct conclave *session, enum cv_client_kind kind,
+                                               const char *name);
 void cv_client_forget(struct conclave *session, struct cv_client_interest *interest);
 
 /* The interest is held until so much after the moment the server was asked; -1: it does not run out. */

@@ -141,11 +141,31 @@ int conclave_barrier_enter(struct conclave *session, const char *name, uint32_t 
     char digits[24];
     snprintf(digits, sizeof digits, "%" PRIu32, parties);
     const struct cv_client_words words = {.count = 4, .word = {"BARRIER", name, digits, "ENTER"}};
-    return meet(session, &words, wait_ms, meeting);
+    uint64_t number = 0;
+    const int error = meet(session, &words, wait_ms, &number);
+    if (error)
+        return error;
+    struct cv_client_interest *inside = cv_client_remember(session, CV_CLIENT_INSIDE, name, (struct cv_text){NULL, 0});
+    if (!inside)
+        return CONCLAVE_NO_MEMORY;
+    inside->fence = number;
+    if (meeting)
+        *meeting = number;
+    return 0;
 }
 
 int conclave_barrier_leave(struct conclave *session, const char *name, int64_t wait_ms, uint64_t *meeting)
 {
     const struct cv_client_words words = {.count = 3, .word = {"BARRIER", name, "LEAVE"}};
-    return meet(session, &words, wait_ms, meeting);
+    const int wrong = cv_client_check_name(session, name);
+    if (wrong)
+        return wrong;
+    const bool knows = cv_client_find_kind(session, CV_CLIENT_INSIDE, name);
+    const int error = knows ? meet(session, &words, wait_ms, meeting) : 0;
+    struct cv_client_interest *inside = cv_client_find_kind(session, CV_CLIENT_INSIDE, name);
+    if (!inside) /* it may have been lost meanwhile */
+        return cv_client_fail(session, CONCLAVE_LOST, "it is not inside, or not any more");
+    if (!error)
+        cv_client_forget(session, inside);
+    return error;
 }

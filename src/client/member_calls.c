@@ -69,18 +69,10 @@ int conclave_join(struct conclave *session, const char *name, const void *value,
     return 0;
 }
 
-static struct cv_client_interest *find(const struct conclave *session, enum cv_client_kind kind, const char *name)
-{
-    struct cv_client_interest *each = session->interests;
-    while (each && (each->kind != kind || strcmp(each->name, name) != 0))
-        each = each->next;
-    return each;
-}
-
 int conclave_leave(struct conclave *session, const char *name)
 {
     const struct cv_client_words words = {.count = 3, .word = {"MEMBERS", name, "LEAVE"}};
-    struct cv_client_interest *joined = name ? find(session, CV_CLIENT_JOINED, name) : NULL;
+    struct cv_client_interest *joined = name ? cv_client_find_kind(session, CV_CLIENT_JOINED, name) : NULL;
     struct cv_text answer;
     int64_t was = 0;
     if (joined)
@@ -149,8 +141,14 @@ int conclave_once(struct conclave *session, const char *name, uint64_t every_ms,
     int error = ask(session, &words, &answer);
     if (!error)
         error = cv_client_read_number(session, answer, &number);
-    *fence = error ? 0 : (uint64_t)number;
-    return error == CONCLAVE_TIMEOUT ? 0 : error;
+    *fence = 0;
+    if (error)
+        return error == CONCLAVE_TIMEOUT ? 0 : error;
+    struct cv_client_interest *run = cv_client_remember(session, CV_CLIENT_RUNS, name, (struct cv_text){NULL, 0});
+    if (!run)
+        return CONCLAVE_NO_MEMORY;
+    *fence = run->fence = (uint64_t)number;
+    return 0;
 }
 
 int conclave_once_done(struct conclave *session, const char *name, uint64_t fence)
@@ -163,6 +161,9 @@ int conclave_once_done(struct conclave *session, const char *name, uint64_t fenc
     int error = ask(session, &words, &answer);
     if (!error)
         error = cv_client_read_number(session, answer, &done);
+    struct cv_client_interest *run = error ? NULL : cv_client_find_kind(session, CV_CLIENT_RUNS, name);
+    if (run && run->fence == fence)
+        cv_client_forget(session, run);
     return error || done == 1 ? error : cv_client_fail(session, CONCLAVE_LOST, "somebody else may do it now");
 }
 
