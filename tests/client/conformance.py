@@ -125,6 +125,13 @@ class Actor:
 
     def signal(self, number):
         os.kill(self.process.pid, number)
+        while number == signal.SIGSTOP and not self.stands_still():
+            time.sleep(0.001)
+
+    def stands_still(self):
+        """The signal stops one thread after the other, and one that still runs would answer."""
+        tasks = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/stat")
+        return all(task.read_text("utf-8").rpartition(")")[2].split()[0] in "TtZX" for task in tasks)
 
     def end(self):
         self.process.stdin.close()
