@@ -129,9 +129,14 @@ func cancellable(s step) context.Context {
 }
 
 // keep remembers what a step has got.
+// keep forgets what had the label in an earlier script.
 func keep[T any](in map[string]T, s step, what T) {
 	mutex.Lock()
 	defer mutex.Unlock()
+	delete(holds, s.Hold)
+	delete(inside, s.Hold)
+	delete(joined, s.Hold)
+	delete(runs, s.Hold)
 	in[s.Hold] = what
 }
 

@@ -104,6 +104,7 @@ public final class Driver {
         if (verb.equals("twice"))
             hold = client.lock(name, new Want().reentrant().waiting(Duration.ZERO));
         HOLDS.put(label, hold);
+        STAYS.remove(label); // what had the label in an earlier script
         return Map.of("fence", hold.fence(), "fences", hold.fences());
     }
 
