@@ -15,6 +15,9 @@
 #include "service/try_lock.h"
 #include "service/ttl_promise.h"
 
+_Static_assert(CV_FRAME_VERSION == 6 && PEER_NOTICE_KINDS == 25 && SHARING_LAST == 11 && RECIPES == 4,
+               "members of the version before would cut this one off: raise CV_FRAME_VERSION");
+
 /* ---- numbers that a notice can carry ---- */
 
 enum {

@@ -6,7 +6,7 @@ import struct
 
 HELLO, BEAT, LETTER, OPEN, COUNCIL, NOTICE, AGREEMENT, GRANT = range(1, 9)
 LOCK, LEADER, BALLOT = 1, 2, 3  # subjects
-MAGIC, VERSION = 0x434c434e, 5
+MAGIC, VERSION = 0x434c434e, 6
 STATIC, RAFT = 1, 2  # modes
 DISMISSED = 1  # a refusal
 NOBODY = 0xffffffff

@@ -10,7 +10,7 @@ import time
 
 import forge
 from forge import BEAT, HELLO, LETTER, frame, hello
-from harness import Cluster, Gone, main
+from harness import Cluster, Gone, Node, free_port, main
 
 def peer_address(cluster, node):
     text = (cluster.directory / f"node{node}.conf").read_text()
@@ -285,6 +285,33 @@ def forged_dismissal():
     cluster.check()
 
 
+def another_version():
+    """A member of another release, that calls or is called: both learn which version each speaks, and nothing else happens."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = free_port()
+    told = "it speaks version {} of the protocol between members, expected %d: another release" % forge.VERSION
+    settings = [f"node.id=2 node.peers=127.0.0.1:{port} members.1=127.0.0.1:{free_port()} members.2=127.0.0.1:{port}",
+                f"members.3=127.0.0.1:{listener.getsockname()[1]} group.mode=static"]
+    with Node(*(word for setting in " ".join(settings).split() for word in ("--set", setting))) as node:
+        node.expected = "event=peer-"
+        called = listener.accept()[0]
+        assert called.recv(5) and called.recv(8) == struct.pack("<II", forge.MAGIC, forge.VERSION), "it greets first"
+        called.sendall(hello(sender=3, to=2, version=forge.VERSION + 1))
+        hang_up(called)
+        with socket.create_connection(("127.0.0.1", port), 5) as caller:
+            caller.sendall(hello(sender=1, to=2, version=forge.VERSION - 1))
+            assert caller.recv(5) and caller.recv(8) == struct.pack("<II", forge.MAGIC, forge.VERSION), "it is told which"
+            caller.sendall(hello(sender=1, to=2))
+            hang_up(caller)
+        client = node.client()
+        assert client.ask("PING") == "PONG"
+        client.close()
+        lines = (node.directory / "log").read_text(encoding="utf-8").splitlines()
+        for version, who in ((forge.VERSION + 1, "peer=3"), (forge.VERSION - 1, "from=")):
+            assert any(told.format(version) in line and who in line for line in lines), lines
+    listener.close()
+
+
 if __name__ == "__main__":
     sys.exit(main([peers_port, slow_strangers, slow_clients, random_clients, forged_letters, forged_notices, forged_entries,
-                   forged_dismissal]))
+                   forged_dismissal, another_version]))

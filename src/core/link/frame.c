@@ -167,10 +167,11 @@ static bool read_head(const unsigned char *at, size_t length, struct cv_frame *f
            length == HEAD_BYTES + frame->name.length + (size_t)frame->words * 4;
 }
 
-/* The greeting of every version begins like this. */
-static bool is_of_another_version(const unsigned char *at, size_t left)
+/* The greeting of every version begins like this. 0: it is of this version, or not all there, or none. */
+static uint32_t other_version(const unsigned char *at, size_t left)
 {
-    return left >= 8 && get(&at, 4) == MAGIC && get(&at, 4) != CV_FRAME_VERSION;
+    const uint64_t magic = left >= 8 ? get(&at, 4) : 0, version = left >= 8 ? get(&at, 4) : 0;
+    return magic == MAGIC && version != CV_FRAME_VERSION ? (uint32_t)version : 0;
 }
 
 long cv_frame_read(const void *bytes, size_t length, struct cv_frame *frame, const char **wrong)
@@ -184,7 +185,7 @@ long cv_frame_read(const void *bytes, size_t length, struct cv_frame *frame, con
         return broken(wrong, "a frame that is too long");
     if (frame->type == 0 || frame->type >= CV_FRAME_TYPES)
         return broken(wrong, "a frame of no known type");
-    if (frame->type == CV_FRAME_HELLO && is_of_another_version(at, length - LENGTH_BYTES - 1))
+    if (frame->type == CV_FRAME_HELLO && (frame->version = other_version(at, length - LENGTH_BYTES - 1)))
         return broken(wrong, "a greeting of another version of the protocol");
     if ((frame->type == CV_FRAME_HELLO && size != HELLO_BYTES && size != HELLO_BYTES + RULES_BYTES) ||
         (frame->type == CV_FRAME_BEAT && size != BEAT_BYTES) || (frame->type == CV_FRAME_GRANT && size != GRANT_BYTES))

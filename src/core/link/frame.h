@@ -26,7 +26,11 @@
 
 #define CV_FRAME_BYTES 65536u /* of the longest frame, with its length */
 #define CV_FRAME_NAME_BYTES 512u
-#define CV_FRAME_VERSION 5u
+/*
+ * Members of one group speak one version. It rises with every change by which a member of the version before would
+ * misunderstand another, or cut it off: another kind of notice, another field.
+ */
+#define CV_FRAME_VERSION 6u
 
 enum cv_frame_type {
     CV_FRAME_HELLO = 1, /* the first on every connection, in both directions */
@@ -50,6 +54,7 @@ struct cv_frame {
     uint32_t type; /* enum cv_frame_type */
 
     /* HELLO */
+    uint32_t version;   /* of a greeting that is broken because it is of another version: which; else 0 */
     uint64_t group;     /* the group's identity; 0: the sender belongs to none yet */
     uint32_t from, to;  /* ids */
     uint64_t stream;    /* a new one after each time messages may have been lost; never 0 */

@@ -91,6 +91,30 @@ static void object(struct cv_connection *connection, const struct cv_frame *hell
     peers->calls.objected(peers->calls.context, hello, why);
 }
 
+/* Both sides learn of it: the one that has called gets a greeting, too, and says which version that has. */
+static void refuse_version(struct cv_connection *connection, uint32_t version)
+{
+    const struct cv_peers *peers = connection->peers;
+    struct cv_peer *peer = connection->peer;
+    char why[sizeof peer->trouble];
+    snprintf(why, sizeof why, "it speaks version %u of the protocol between members, expected %u: another release",
+             version, CV_FRAME_VERSION);
+    if (peer && strcmp(peer->trouble, why) != 0) {
+        cv_log(CV_LOG_PEER_REFUSED, {"peer", .number = peers->roster->ids[peer->node]}, {"why", .text = why});
+        snprintf(peer->trouble, sizeof peer->trouble, "%s", why);
+    }
+    if (peer) {
+        cv_stream_close(&connection->stream);
+        return;
+    }
+    char name[CV_VISITOR_NAME_BYTES];
+    const struct cv_frame answer = peers_refusal(peers, 0, CV_REFUSAL_NONE);
+    connection->peers->refused++;
+    cv_log(CV_LOG_PEER_REFUSED, {"from", .text = cv_visitor_name(&connection->visitor, name)}, {"why", .text = why});
+    connection_say(connection, &answer);
+    connection->objected = true;
+}
+
 static void meet(struct cv_connection *connection, const struct cv_frame *hello)
 {
     struct cv_peers *peers = connection->peers;
@@ -149,19 +173,24 @@ static void received(struct cv_stream *stream)
 {
     struct cv_connection *connection = connection_of(stream);
     size_t at = 0;
-    while (!stream->closing && at < stream->in_used) {
+    if (connection->objected)
+        at = stream->in_used; /* it hangs up when it has heard why */
+    while (!stream->closing && at < stream->in_used && !connection->objected) {
         struct cv_frame frame;
         const char *wrong;
         const long size = cv_frame_read(stream->in + at, stream->in_used - at, &frame, &wrong);
         if (size == CV_FRAME_MORE)
             break;
+        if (size == CV_FRAME_BROKEN && frame.version && !(connection->peer && connection->peer->greeted)) {
+            refuse_version(connection, frame.version);
+            at = stream->in_used;
+            break;
+        }
         if (size == CV_FRAME_BROKEN) {
             refuse(connection, frame.type == CV_FRAME_HELLO ? wrong : "not what members say");
             return;
         }
         at += (size_t)size;
-        if (connection->objected)
-            continue; /* it hangs up when it has heard why */
         if (frame.type == CV_FRAME_HELLO)
             meet(connection, &frame);
         else if (!connection->peer || !connection->peer->greeted || connection->peer->connection != connection ||
