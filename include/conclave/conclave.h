@@ -203,8 +203,8 @@ CONCLAVE_API int conclave_watch(struct conclave *session, const char *name, stru
 CONCLAVE_API int conclave_barrier(struct conclave *session, const char *name, uint32_t parties, int64_t wait_ms,
                                   uint64_t *meeting);
 /*
- * A double barrier: who enters stays inside, and who leaves waits until everybody inside has left, or is gone. A session
- * that loses its connection or its server is not inside any more: conclave_next_event() tells CONCLAVE_EVENT_LOST.
+ * A double barrier: who enters stays inside, and who leaves waits until everybody inside has left, or is gone. A
+ * session that loses its connection or its server is not inside any more: conclave_next_event() tells that.
  */
 CONCLAVE_API int conclave_barrier_enter(struct conclave *session, const char *name, uint32_t parties, int64_t wait_ms,
                                         uint64_t *meeting);

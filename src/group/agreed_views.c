@@ -120,8 +120,9 @@ static bool former_lease_is_over(const struct cv_agreed_views *agreed_views, uin
 static bool arrange(const struct cv_agreed_views *agreed_views, cv_set members, struct cv_seating *seating,
                     uint64_t now_us)
 {
+    const struct cv_agreed_views_calls *calls = &agreed_views->calls;
     *seating = agreed_views->agreed.seating;
-    if (agreed_views->tied || !all_have_begun(agreed_views))
+    if (agreed_views->tied || !all_have_begun(agreed_views) || (calls->settled && !calls->settled(calls->context)))
         return false;
     const bool over = former_lease_is_over(agreed_views, now_us), trimmed = over && cv_seating_lags(seating);
     seating->former_lease = over ? cv_terms_lease(&seating->terms) : cv_seating_lease(seating);

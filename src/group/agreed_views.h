@@ -39,6 +39,7 @@ struct cv_agreed_views_calls {
     void (*report)(void *context, cv_node to, uint64_t epoch); /* sends a HOLDING for each name held here */
     void (*tell)(void *context, cv_node to, uint64_t epoch);   /* sends a HELD for each name held anywhere */
     void (*install)(void *context, const struct cv_view *view);
+    bool (*settled)(const void *context); /* the voters of this view have what the group remembers; NULL: always */
     void *context;
 };
 

@@ -6,7 +6,9 @@
  * A lease needs a majority of `voters`, as the entry of the member's own view has them. When the voters change, members
  * that have not begun the new view still count by the old ones, `former`. So a view needs a majority of both. Nothing
  * changes again before all members have begun the view of the last entry: then no member counts by older voters. By
- * then another member may also take a place that one has left, because the leases of that one are over.
+ * then another member may also take a place that one has left, because the leases of that one are over. Nor does it
+ * change before a majority of the voters has stored what the group remembers: every majority meets that of the entry
+ * before, but not those of earlier ones.
  *
  * The terms of the group change the same way. Members that have not begun the new view count leases by the old terms,
  * and their leases and promises to clients last on. So an entry also tells the longest lease that any member may still

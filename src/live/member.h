@@ -40,6 +40,7 @@ struct cv_member_calls {
     void (*hopeless)(void *context);            /* the lease has been lost for long: waiting is useless */
     void (*began)(void *context);               /* a view has begun, and all its names have resumed. May be NULL */
     void (*covered)(void *context);             /* the disk has a longer time to live now. May be NULL */
+    bool (*settled)(const void *context);       /* enough voters have stored what the group remembers. May be NULL */
     void (*heard)(void *context, cv_node from, const struct cv_notice *notice); /* its body is unchecked */
     void *context;
 };

@@ -401,8 +401,14 @@ static uint64_t unix_ms(void)
 const struct cv_static_views_calls views_static_calls = {
     .send = put_forward, .freeze = freeze, .report = report, .tell = tell, .install = install, .unix_ms = unix_ms};
 
+static bool settled(const void *context)
+{
+    const struct cv_member *member = context;
+    return !member->user.settled || member->user.settled(member->user.context);
+}
+
 const struct cv_agreed_views_calls views_agreed_calls = {
-    .send = send_number, .freeze = end_view, .report = report, .tell = tell, .install = install};
+    .send = send_number, .freeze = end_view, .report = report, .tell = tell, .install = install, .settled = settled};
 
 static void on_agreed_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {

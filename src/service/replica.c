@@ -186,6 +186,33 @@ static void carry_out_some(struct replica *replica)
         answer(replica);
 }
 
+static void tell_all(struct cv_service *service, uint32_t verb)
+{
+    peer_notice_send(service, CV_NOBODY,
+                     &(struct peer_notice){.kind = PEER_NOTICE_COPY,
+                                           .subject = CV_SUBJECT_LOCK,
+                                           .name = cv_text("*"),
+                                           .recipe = verb,
+                                           .entry = service->replicas.process});
+}
+
+/* One state less is unsafe. After the last one everybody is told. */
+static void count_safe(struct cv_service *service)
+{
+    struct replicas *all = &service->replicas;
+    if (--all->unsafe)
+        return;
+    all->settled |= cv_set_of(service->host->roster->me);
+    tell_all(service, REPLICA_SETTLED);
+}
+
+bool replicas_settled(const void *context)
+{
+    const struct cv_service *service = context;
+    const struct replicas *all = &service->replicas;
+    return all->epoch == service->host->view.epoch && !(members_of(service) & ~all->settled);
+}
+
 static void advance(struct replica *replica)
 {
     if (replica->busy || !is_primary(replica))
@@ -194,6 +221,9 @@ static void advance(struct replica *replica)
     for (;;) {
         if (replica->writing && is_enough(replica)) {
             replica->writing = false;
+            if (replica->unsafe)
+                count_safe(replica->service);
+            replica->unsafe = false;
             tell_copy(replica, CV_NOBODY, REPLICA_KEPT);
             recipe_kept(replica);
             answer(replica);
@@ -263,14 +293,18 @@ static bool settle(struct replica *replica)
     const bool everywhere = !(members_of(replica->service) & ~replica->holders);
     const uint64_t number = next_number(replica);
     replica->settled = number; /* without numbers, in the next view */
-    if (!number)
+    if (!number) {
+        replica->service->replicas.unsafe += replica->version != 0;
         return false;
+    }
     if (!replica->version) {
         recipe_kept(replica);
     } else if (dropped || !everywhere) {
         if (dropped && recipe_kinds[replica->recipe]->left)
             recipe_kinds[replica->recipe]->left(&replica->state, number);
         replica->place++;
+        replica->unsafe = true;
+        replica->service->replicas.unsafe++;
         write_state(replica, number);
     } else if (is_forgettable(replica)) {
         tell_copy(replica, CV_NOBODY, REPLICA_FORGOTTEN);
@@ -289,13 +323,15 @@ static bool settle(struct replica *replica)
 static void settle_all(struct cv_service *service)
 {
     struct replicas *all = &service->replicas;
-    if (all->epoch != service->host->view.epoch || members_of(service) & ~all->told)
+    if (all->gathered || all->epoch != service->host->view.epoch || members_of(service) & ~all->told)
         return;
+    all->gathered = true;
     for (size_t i = 0; i < all->size; i++)
         for (struct replica *it = all->table[i], *next; it; it = next) {
             next = it->chain;
             settle(it);
         }
+    count_safe(service);
 }
 
 /* What only a view keeps together is forgotten if the others may have gone on without this node. */
@@ -307,7 +343,7 @@ static void begin_view(struct replica *replica, bool apart)
         recipe_state_free(&replica->state);
         replica->version = 0;
     }
-    replica->settled = replica->writing = false;
+    replica->settled = replica->writing = replica->unsafe = false;
     replica->place = 0;
     replica->holders = is_safe_here(replica) ? cv_set_of(service->host->roster->me) : 0;
     recipe_resume(replica, apart);
@@ -324,6 +360,9 @@ static void look(struct cv_service *service)
         return;
     all->epoch = service->host->view.epoch;
     all->told = cv_set_of(me);
+    all->settled = 0;
+    all->gathered = false;
+    all->unsafe = 1;
     while (!all->process)
         all->process = cv_random_next(&service->host->random) >> 32;
     all->processes[me] = all->process;
@@ -336,12 +375,7 @@ static void look(struct cv_service *service)
         }
     all->lapsed = false;
     replicas_expect_crowd(service);
-    peer_notice_send(service, CV_NOBODY,
-                     &(struct peer_notice){.kind = PEER_NOTICE_COPY,
-                                           .subject = CV_SUBJECT_LOCK,
-                                           .name = cv_text("*"),
-                                           .recipe = REPLICA_TOLD,
-                                           .entry = all->process});
+    tell_all(service, REPLICA_TOLD);
     settle_all(service);
 }
 
@@ -540,6 +574,10 @@ void replica_hear_copy(struct cv_service *service, const struct peer_notice *not
         all->processes[notice->from] = notice->entry;
         all->told |= cv_set_of(notice->from);
         settle_all(service);
+        return;
+    }
+    if (verb == REPLICA_SETTLED) {
+        all->settled |= cv_set_of(notice->from);
         return;
     }
     struct replica *replica = replica_find(service, recipe, notice->name);

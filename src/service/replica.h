@@ -17,7 +17,8 @@
  * heard from all members takes the state with the highest version, and stores it at all members before it goes on.
  *
  * Why nothing is lost: members keep states of their own view only, and a member of the next view reports what it has
- * after it has left the last one. So a state that enough members had is reported by one of them at least. Why no order
+ * after it has left the last one. So a state that enough members had is reported by one of them at least. The voters
+ * change only after enough of the present ones have every state (SETTLED, group/seating.h). Why no order
  * counts twice: the state itself has the results of the latest orders of each node, and a node that asks again, because
  * the primary is gone, gets that result.
  *
@@ -45,7 +46,9 @@ enum replica_copy {
     REPLICA_FORGOTTEN /* all members have it, and there is nothing in it: it may be forgotten */
 };
 
-#define REPLICA_TOLD 3u /* COPY: the sender has told all states that it has; `entry` is the number of its process */
+/* COPY about all names. */
+#define REPLICA_TOLD 3u    /* the sender has told all states that it has; `entry` is the number of its process */
+#define REPLICA_SETTLED 4u /* enough members have stored all states whose primary the sender is */
 
 /* An order on its way: what a client wants, as the primary carries it out. */
 struct replica_ask {
@@ -72,6 +75,7 @@ struct replica {
     /* At the primary, in this view. */
     cv_set holders;                        /* members that have the version */
     bool settled;                          /* the state is that of the group */
+    bool unsafe;                           /* enough members of this view have yet to store the state of the last */
     bool writing;                          /* enough members have yet to store it */
     bool busy;                             /* orders are being carried out */
     uint64_t place;                        /* of the last number that was given */
@@ -96,6 +100,10 @@ struct replicas {
     uint64_t processes[CV_MAX_MEMBERS]; /* of the members of the view, as far as they have told */
     uint64_t epoch;                     /* of the view that was entered last */
     cv_set told;                        /* members that have told their states in this view */
+    cv_set settled;                     /* members that have said that their states are safe in this view */
+    size_t unsafe;                      /* states of which this node is primary, and that enough have yet to store; one
+                                           more until all members have told theirs */
+    bool gathered;                      /* all of them have, and what is the group's is known */
     bool lapsed;                        /* the lease has run out since: others may have gone on without this node */
     struct cv_kept_files files;
 };
@@ -104,6 +112,8 @@ struct replicas {
 int replicas_open(struct cv_service *service, struct cv_complaint *complaint);
 /* A view may have begun, or the lease come back. */
 void replicas_resume(struct cv_service *service);
+/* Have enough members of this view stored all states? */
+bool replicas_settled(const void *service);
 /* Do states of this recipe outlast a restart of all nodes? */
 bool replicas_outlast(const struct cv_service *service, enum recipe recipe);
 

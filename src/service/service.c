@@ -135,6 +135,7 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, const
                                             .leased = leased,
                                             .hopeless = hopeless,
                                             .began = began,
+                                            .settled = replicas_settled,
                                             .covered = ttl_promise_covered,
                                             .heard = peer_notice_heard,
                                             .context = service};

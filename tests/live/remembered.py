@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""Latches and what is done once, while voters come and go within moments, disks are slow, and primaries die."""
+
+import contextlib
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+from harness import CONCLAVE, PATIENCE, Gone, Refused, main, stretch
+from membership import Room
+
+AGE = 10 ** 12  # a period that does not end
+START = 10 ** 6
+
+# Syncs of the recipes' files wait for as long as the file SLOW is there.
+SLOW_DISK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int fsync(int fd)
+{
+    char link[64], path[1024] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t length = readlink(link, path, sizeof path - 1);
+    while (length > 0 && strstr(path, "/recipes") && access(getenv("SLOW"), F_OK) == 0)
+        usleep(10000);
+    return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(fd);
+}
+"""
+
+
+class SlowRoom(Room):
+    """A group whose disks can be slow."""
+
+    def __init__(self, count, **settings):
+        self.library = None
+        super().__init__(count, **settings)
+        source, self.library = self.directory / "slow.c", self.directory / "slow.so"
+        source.write_text(SLOW_DISK, encoding="utf-8")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", str(self.library), str(source), "-ldl"], check=True)
+
+    def slow(self, node):
+        return self.directory / f"slow{node}"
+
+    def start(self, *nodes):
+        for node in nodes or self.members:
+            environment = {**os.environ, "LD_PRELOAD": str(self.library), "SLOW": str(self.slow(node)),
+                           "ASAN_OPTIONS": "verify_asan_link_order=0:" + os.environ.get("ASAN_OPTIONS", "")}
+            with open(self.directory / f"{node}.log", "a", encoding="utf-8") as log:
+                self.processes[node] = subprocess.Popen(
+                    [CONCLAVE, "node", "--config", str(self.directory / f"{node}.conf")], stdout=log, stderr=log, env=environment)
+
+
+    def end_all(self):
+        for node in range(1, 5):
+            self.slow(node).unlink(missing_ok=True)
+        return super().end_all()
+
+
+def ask(group, node, *words):
+    client = group.client(node)
+    try:
+        return client.ask(*words)
+    finally:
+        client.close()
+
+
+def voter_leaves():
+    """Two of three voters have it on disk. One of them leaves only when two of the next three have it: then all may die at once."""
+    with SlowRoom(4, voters=3) as group:
+        group.await_votes([1, 2, 3])
+        for node in (3, 4):
+            group.slow(node).touch()
+        client = group.client(1)
+        fence = client.ask("ONCE", "nightly", "EVERY", AGE)
+        assert client.ask("ONCE", "nightly", "DONE", fence) == 1
+        assert client.ask("LATCH", "tables", "SET", 3) == 1 and client.ask("LATCH", "tables", "DOWN") == 2
+        client.close()
+        environment = dict(os.environ, CONCLAVE_SERVER=group.address(2))
+        leaving = subprocess.Popen([CONCLAVE, "leave", "1"], env=environment, stdout=subprocess.PIPE, text=True)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            leaving.wait(2 * stretch())
+            raise AssertionError("it has left, and one disk has what two of three had")
+        group.slow(3).unlink()
+        assert leaving.wait(PATIENCE) == 0, leaving.stdout.read()
+        leaving.stdout.close()
+        group.ended(1)
+        group.members.remove(1)
+        group.kill(2, 3, 4)
+        group.slow(4).unlink()
+        group.start(3, 4)
+        group.await_view([3, 4])
+        assert ask(group, 3, "ONCE", "nightly")[1] == fence and ask(group, 4, "ONCE", "nightly", "EVERY", AGE) is None
+        assert ask(group, 4, "LATCH", "tables") == 2
+        group.start(2)
+        group.await_view([2, 3, 4])
+
+
+class Counter(threading.Thread):
+    """Counts a latch down, and does something once in each period, through one node after the other."""
+
+    def __init__(self, group, seed):
+        super().__init__(daemon=True)
+        self.group, self.dice = group, random.Random(seed)
+        self.counted = self.unknown = 0
+        self.periods, self.problem, self.done = [], None, False
+        self.start()
+
+    def count(self, client):
+        self.unknown += 1
+        left = client.ask("LATCH", "count", "DOWN")
+        self.unknown -= 1
+        self.counted += 1
+        if not 0 < left < START:
+            self.problem = left
+
+    def run_once(self, client):
+        before = time.time()
+        fence = client.ask("ONCE", "often", "EVERY", 500)
+        if fence and client.ask("ONCE", "often", "DONE", fence) == 1:
+            self.periods.append((before, time.time(), fence))
+
+    def run(self):
+        while not self.done and not self.problem:
+            try:
+                client = self.group.client(self.dice.choice(list(self.group.processes)), timeout=5)
+            except (OSError, Gone, Refused, IndexError):
+                time.sleep(0.01)
+                continue
+            with contextlib.suppress(OSError, Gone, Refused):
+                for _ in range(self.dice.randint(1, 30)):
+                    (self.count if self.dice.random() < 0.9 else self.run_once)(client)
+            client.close()
+
+
+def judge(workers, left):
+    """What was answered counts once; what was not may count."""
+    assert not any(worker.problem for worker in workers), [worker.problem for worker in workers]
+    counted, unknown = sum(worker.counted for worker in workers), sum(worker.unknown for worker in workers)
+    assert counted > 100 and counted <= START - left <= counted + unknown, (counted, unknown, START - left)
+    runs = sorted(run for worker in workers for run in worker.periods)
+    for (began, _, fence), (later, ended, next_fence) in zip(runs, runs[1:]):
+        # Each began within the times of its client, so two of one period are surely two if all of both lies in it.
+        assert int(began * 2) != int(ended * 2) or int(later * 2) != int(began * 2), (began, later, ended, fence, next_fence)
+    assert len({fence for _, _, fence in runs}) == len(runs)
+
+
+def voters_change():
+    """Voters leave and join one after the other, others are killed and start again, and the last of the first is gone at the end."""
+    dice = random.Random(int(os.environ.get("CONCLAVE_TEST_SEED", 1)))
+    with Room(3, lease=600, voters=3) as group:
+        assert ask(group, 1, "LATCH", "count", "SET", START) == 1
+        workers = [Counter(group, seed) for seed in range(3)]
+        for old, new in ((1, 4), (2, 5), (3, 6)):
+            by = dice.choice([node for node in group.members if node != old])
+            victim = dice.choice([node for node in group.members if node not in (old, by)])
+            group.kill(victim)  # the primary of some names
+            group.start(victim)
+            group.await_view(group.members)
+            group.join(new, by)
+            group.leave(old, by)
+            group.ended(old)
+        group.await_view([4, 5, 6])
+        group.kill(4, 5, 6)
+        group.start(4, 5, 6)
+        group.await_view([4, 5, 6])
+        for worker in workers:
+            worker.done = True
+            worker.join(PATIENCE)
+        judge(workers, ask(group, 4, "LATCH", "count"))
+
+
+def disk_is_lost():
+    """All restart, one with an empty disk: the other two remember. It is replaced, and remembers with the last of the others."""
+    with Room(3) as group:
+        client = group.client(1)
+        fence = client.ask("ONCE", "nightly", "EVERY", AGE)
+        assert client.ask("ONCE", "nightly", "DONE", fence) == 1
+        client.close()
+        group.kill(1, 2, 3)
+        shutil.rmtree(group.directory / "1")
+        group.start(1, 2, 3)
+        group.await_view([2, 3])
+        assert ask(group, 2, "ONCE", "nightly")[1] == fence
+        result = group.run(2, "replace", "1")
+        assert result.returncode == 0, result
+        group.await_view([1, 2, 3])
+        group.await_votes([1, 2, 3])
+        time.sleep(1)  # for a seat in the log
+        group.kill(2)
+        group.await_view([1, 3])
+        assert ask(group, 1, "ONCE", "nightly")[1] == fence and ask(group, 1, "ONCE", "nightly", "EVERY", AGE) is None
+
+
+if __name__ == "__main__":
+    sys.exit(main([voter_leaves, voters_change, disk_is_lost]))
