@@ -3,12 +3,16 @@
 
 #include <stdlib.h>
 
+#include <xxhash.h>
+
 #include "service/access.h"
 #include "service/commands.h"
 #include "service/lock_fences.h"
 #include "service/words.h"
 
-#define MOST_NUMBERS 4096u /* of a SEQUENCE: a view has a few million for each name */
+#define MOST_NUMBERS 4096u  /* of a SEQUENCE: a view has a few million for each name */
+#define STAND_BACK_US 10000 /* for those that came earlier */
+#define MOST_IN_LINE 1024u  /* then newcomers do not stand back */
 
 struct wanted {
     char *name;
@@ -26,6 +30,12 @@ struct lock_all {
     uint64_t numbers; /* SEQUENCE: how many; 0: LOCKALL */
     uint32_t count, taken;
     bool waits_for_ever, lost;
+
+    struct lock_all *earlier, *later; /* in line */
+    uint64_t mask;                    /* a bit for each name, by a hash */
+    uint32_t before;                  /* so many that are earlier in line want one of its names */
+    bool in_line;
+    bool stands_back;                    /* it has yet to begin */
     struct wanted wanted[CV_RESP_WORDS]; /* in the order in which they are taken */
 };
 
@@ -34,10 +44,62 @@ static struct cv_text name_of(const struct wanted *wanted)
     return (struct cv_text){wanted->name, wanted->length};
 }
 
+/* ---- the line of this node ---- */
+
+static int compare(const void *one, const void *other)
+{
+    const struct wanted *x = one, *y = other;
+    const int order = memcmp(x->name, y->name, x->length < y->length ? x->length : y->length);
+    return order ? order : (x->length > y->length) - (x->length < y->length);
+}
+
+static bool have_one_in_common(const struct lock_all *one, const struct lock_all *other)
+{
+    if (!(one->mask & other->mask))
+        return false;
+    for (uint32_t i = 0, j = 0; i < one->count && j < other->count;) {
+        const int order = compare(&one->wanted[i], &other->wanted[j]);
+        if (!order)
+            return true;
+        if (order < 0)
+            i++;
+        else
+            j++;
+    }
+    return false;
+}
+
+static void stand_in_line(struct lock_all *all)
+{
+    struct lock_all_line *line = &all->session->service->line;
+    for (const struct lock_all *each = line->first; each; each = each->later)
+        all->before += have_one_in_common(each, all);
+    all->earlier = line->last;
+    *(line->last ? &line->last->later : &line->first) = all;
+    line->last = all;
+    line->count++;
+    all->in_line = true;
+}
+
+static void step_out_of_line(struct lock_all *all)
+{
+    struct cv_service *service = all->session->service;
+    if (!all->in_line)
+        return;
+    all->in_line = false;
+    service->line.count--;
+    *(all->earlier ? &all->earlier->later : &service->line.first) = all->later;
+    *(all->later ? &all->later->earlier : &service->line.last) = all->earlier;
+    for (struct lock_all *each = all->later; each; each = each->later)
+        if (have_one_in_common(all, each) && !--each->before && each->stands_back)
+            cv_loop_defer(service->loop, &each->chore);
+}
+
 static void end(struct session *session)
 {
     struct lock_all *all = session->all;
     session->all = NULL;
+    step_out_of_line(all);
     cv_loop_call_off(session->service->loop, &all->chore);
     for (uint32_t i = 0; i < all->count; i++)
         free(all->wanted[i].name);
@@ -83,6 +145,7 @@ static void succeed(struct session *session)
             lock_extend(hold);
         fences[all->wanted[i].place] = all->wanted[i].fence;
     }
+    step_out_of_line(all);
     cv_resp_array(&session->out, all->count);
     for (uint32_t i = 0; i < all->count; i++)
         cv_resp_integer(&session->out, (int64_t)fences[i]);
@@ -162,11 +225,43 @@ static void take_next(struct session *session)
         command_limit_wait(session, left_ms);
 }
 
+/* Nobody is before it any more, or it has stood back for long enough. */
+static void begin_to_take(struct session *session)
+{
+    session->all->stands_back = false;
+    cv_alarm_cancel(session->service->alarms, &session->wait.alarm);
+    take_next(session);
+}
+
+bool lock_all_stood_back(struct session *session)
+{
+    const struct lock_all *all = session->all;
+    if (!all || !all->stands_back)
+        return false;
+    if (all->waits_for_ever || session->service->host->calls.now() < all->until_us)
+        begin_to_take(session);
+    else
+        lock_all_failed(session, NULL);
+    return true;
+}
+
+static void stand_back(struct session *session)
+{
+    struct lock_all *all = session->all;
+    const uint64_t until_us = session->service->host->calls.now() + STAND_BACK_US;
+    all->stands_back = true;
+    session->wait.lock = NULL;
+    cv_alarm_set(session->service->alarms, &session->wait.alarm,
+                 all->waits_for_ever || until_us < all->until_us ? until_us : all->until_us);
+}
+
 static void go_on(struct cv_chore *chore)
 {
     struct lock_all *all = (void *)((char *)chore - offsetof(struct lock_all, chore));
     struct session *session = all->session;
-    if (all->lost) {
+    if (all->stands_back) {
+        begin_to_take(session);
+    } else if (all->lost) {
         stop_waiting(session);
         lock_all_failed(session, "LOST one of the names was lost while others were waited for");
     } else if (all->taken == all->count && all->numbers) {
@@ -218,13 +313,6 @@ static uint32_t read_options(struct session *session, const struct cv_resp_comma
     return i < command->count ? i : 0;
 }
 
-static int compare(const void *one, const void *other)
-{
-    const struct wanted *x = one, *y = other;
-    const int order = memcmp(x->name, y->name, x->length < y->length ? x->length : y->length);
-    return order ? order : (x->length > y->length) - (x->length < y->length);
-}
-
 static bool read_names(struct session *session, const struct cv_resp_command *command, uint32_t first,
                        struct lock_all *all)
 {
@@ -239,6 +327,7 @@ static bool read_names(struct session *session, const struct cv_resp_command *co
             return false;
         }
         memcpy(wanted->name, name.start, name.length);
+        all->mask |= (uint64_t)1 << (XXH3_64bits(name.start, name.length) & 63);
     }
     qsort(all->wanted, all->count, sizeof *all->wanted, compare);
     for (uint32_t i = 1; i < all->count; i++)
@@ -273,7 +362,13 @@ void lock_all_run(struct session *session, const struct cv_resp_command *command
         return;
     }
     all->until_us = session->service->host->calls.now() + all->wait_ms * 1000;
-    take_next(session);
+    const bool waits = all->waits_for_ever || all->wait_ms;
+    if (waits && all->count > 1 && !session->holding && session->service->line.count < MOST_IN_LINE)
+        stand_in_line(all);
+    if (all->before)
+        stand_back(session);
+    else
+        take_next(session);
 }
 
 void lock_all_run_sequence(struct session *session, const struct cv_resp_command *command)

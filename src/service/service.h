@@ -8,6 +8,7 @@
 #include "live/net/stream.h"
 #include "resp/resp_write.h"
 #include "service/grant_statistics.h"
+#include "service/lock_all.h"
 #include "service/peer_request.h"
 #include "service/redis_script.h"
 #include "service/replica.h"
@@ -64,6 +65,7 @@ struct cv_service {
     struct peer_request *pending[PEER_REQUEST_LISTS]; /* those that wait, by number */
     uint64_t tickets;                                 /* given to questions so far */
 
+    struct lock_all_line line; /* of LOCKALL */
     struct redis_scripts scripts;
     struct replicas replicas; /* of recipes */
 

@@ -388,6 +388,8 @@ void session_timed_out(struct waiter *wait)
         exchange_fail(session->exchanging, NULL);
         return;
     }
+    if (lock_all_stood_back(session))
+        return;
     if (wait->lock)
         lock_give_up(wait);
     else if (session->granting)

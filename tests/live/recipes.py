@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-from harness import CONCLAVE, PATIENCE, Cluster, Refused, in_parallel, main
+from harness import CONCLAVE, PATIENCE, Cluster, Node, Refused, in_parallel, main
 from shared import waits
 
 
@@ -278,6 +278,39 @@ def all_against_each_other():
     cluster.remove()
 
 
+def all_in_line():
+    """One that wants names of earlier ones stands back for a moment, and no longer; its wait and its client may end meanwhile."""
+    with Node() as node:
+        first, second, third, fourth, holder = clients = [node.client() for _ in range(5)]
+        b, own = holder.ask("LOCK", "b"), holder.ask("LOCK", "own")
+        first.say("LOCKALL", "a", "b")  # has a, and waits for b
+        assert waits(first)
+        assert second.ask("LOCKALL", "WAIT", 3, "a", "c") is None, "the wait is over before it begins"
+        second.say("LOCKALL", "a", "c")  # stands back for the first, then waits for a
+        fences = third.ask("LOCKALL", "WAIT", 5000, "c", "d")  # stands back for the second, which has nothing
+        assert len(fences) == 2 and waits(second)
+        assert len(holder.ask("LOCKALL", "WAIT", 5000, "e", "f")) == 2, "one that holds something does not stand back"
+        fourth.say("LOCKALL", "a", "g")
+        fourth.close()
+        late = [node.client() for _ in range(20)]
+        for each in late:
+            each.say("LOCKALL", "a", "g")
+        for each in late[::2]:
+            each.close()
+        assert holder.ask("UNLOCK", "b", b) == 1 and holder.ask("UNLOCK", "own", own) == 1
+        for client, names in ((first, "ab"), (third, "cd")):
+            for name, fence in zip(names, fences if client is third else client.hear()):
+                assert client.ask("UNLOCK", name, fence) == 1
+        for client, names in ((second, "ac"), *((each, "ag") for each in late[1::2])):
+            for name, fence in zip(names, client.hear()):
+                assert client.ask("UNLOCK", name, fence) == 1
+        for client in (*clients[:3], holder, *late[1::2]):
+            client.close()
+        last = node.client()
+        assert len(last.ask("LOCKALL", "WAIT", 5000, *"abcdefg")) == 7, "nothing is left of anybody"
+        last.close()
+
+
 def again():
     """A connection that holds a lock takes it again, if it says so, and gives it back as often."""
     with Cluster(3, *CALM) as cluster:
@@ -379,4 +412,4 @@ def watched():
 
 if __name__ == "__main__":
     sys.exit(main([permits, permits_agree, permits_outlive_nodes, permits_with_a_ttl, crowd_of_permits, permits_in_a_shell, all_or_none, all_with_a_ttl,
-                   all_against_each_other, again, numbers, watched]))
+                   all_against_each_other, all_in_line, again, numbers, watched]))
