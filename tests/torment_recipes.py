@@ -275,6 +275,7 @@ def members():
     tale([x, y], at=14).breaks("members-right")
     tale([x, (6, "x")]).breaks("members-right")
     tale([x, y]).say(12, 12.1, "x", 5, "MEMBERS", "s", "JOIN").holds()
+    tale([x, y]).say(21, 22, "x", 5, "MEMBERS", "s", "JOIN").breaks("numbers-rise")
     tale([x, y]).say(21, 22, "z", 4, "MEMBERS", "s", "JOIN").breaks("numbers-rise")
 
 

@@ -140,7 +140,7 @@ TABLE = {
     "settings": Nemesis(fault_operator.other_settings, "a node starts with a lease of its own, and stops"),
     "members": Nemesis(fault_operator.truncated_members, "a node's [members] lose lines"),
     "lost-disk": Nemesis(fault_directory.lose_directory, "a node loses its disk while others are down", voters=3),
-    "old-disk": Nemesis(fault_directory.restore_directory, "a node gets an old copy of its disk"),
+    "old-disk": Nemesis(fault_directory.restore_directory, "a node gets an old copy of its disk", voters=3),
     "swapped-disks": Nemesis(fault_directory.swap_directories, "two nodes start with each other's disk"),
     "twin": Nemesis(fault_directory.twice_the_same, "another machine starts under a node's id", ("cuts",)),
     "restarts": Nemesis(fault_process.restart_all, "all nodes restart, at once or one shortly after the other"),

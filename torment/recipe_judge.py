@@ -169,11 +169,20 @@ class RecipeJudge:
             yield from self.rising(filter(successful, calls), last_number)
         for _, calls in self.by_name("BARRIER"):
             yield from self.rising([call for call in calls if successful(call) and "LEAVE" not in call["words"]])
-        for _, calls in self.by_name("MEMBERS", "JOIN"):
-            first = {}  # a client that is a member already, because it could not leave, has the number that it had
-            for call in filter(successful, calls):
-                first.setdefault((call["who"], call["result"]), call)
-            yield from self.rising(first.values())
+        for _, calls in self.by_name("MEMBERS"):
+            yield from self.rising(self.first_joins(calls))
+
+    @staticmethod
+    def first_joins(calls):
+        """Those that made a member. A client that is one already, because it could not leave, has the number that it had."""
+        joins, member = [], {}
+        for call in sorted(filter(successful, calls), key=lambda call: call["asked"]):
+            if "LEAVE" in call["words"][1:] and call["result"] == 1:
+                member.pop(call["who"], None)
+            elif "JOIN" in call["words"][1:] and member.get(call["who"]) != call["result"]:
+                joins.append(call)
+                member[call["who"]] = call["result"]
+        return joins
 
     # ---- latches ----
 
