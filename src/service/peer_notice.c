@@ -132,7 +132,7 @@ static const struct {
     [PEER_NOTICE_PAGE] = {LOCK, TICKET | RESULT | CURSOR, PAGE, true, listing_hear_page},
     [PEER_NOTICE_ASK] = {LOCK, RECIPE | AMOUNT | FENCE | SESSION | TICKET | CURSOR | ENTRY | TTL, CLIENT | VALUE, false,
                          replica_hear_ask},
-    [PEER_NOTICE_DONE] = {LOCK, RECIPE | TICKET | RESULT, 0, false, replica_hear_done},
+    [PEER_NOTICE_DONE] = {LOCK, RECIPE | FENCE | TICKET | RESULT, 0, false, replica_hear_done},
     [PEER_NOTICE_STATE] = {LOCK, RECIPE | FENCE | SHARED, PAGE, false, replica_hear_state},
     [PEER_NOTICE_COPY] = {LOCK, RECIPE | FENCE | ENTRY, 0, false, replica_hear_copy},
 };

@@ -114,7 +114,9 @@ static void tell_done(struct replica *replica, cv_node to, uint64_t ticket, int6
     if (to == replica->service->host->roster->me)
         recipe_answered(replica, ticket, result);
     else
-        tell(replica, to, (struct peer_notice){.kind = PEER_NOTICE_DONE, .ticket = ticket, .result = (uint64_t)result},
+        tell(replica, to,
+             (struct peer_notice){
+                 .kind = PEER_NOTICE_DONE, .fence = replica->version, .ticket = ticket, .result = (uint64_t)result},
              0);
 }
 
@@ -280,7 +282,7 @@ static bool is_forgettable(const struct replica *replica)
     for (cv_node node = 0; replicas_outlast(service, replica->recipe) && node < roster->count; node++)
         if (roster->ids[node] != CV_NO_ID && !cv_set_has(members_of(service), node))
             return false;
-    return recipe_state_is_empty(&replica->state) && !replica->asks && !replica->orders &&
+    return recipe_state_is_empty(&replica->state) && !replica->asks && recipe_is_idle(replica) &&
            cv_loop_coarse_ms(service->loop) - replica->changed_ms >= FORGET_MS;
 }
 
@@ -308,10 +310,8 @@ static bool settle(struct replica *replica)
         write_state(replica, number);
     } else if (is_forgettable(replica)) {
         tell_copy(replica, CV_NOBODY, REPLICA_FORGOTTEN);
-        if (recipe_is_idle(replica)) {
-            replica_discard(replica);
-            return true;
-        }
+        replica_discard(replica);
+        return true;
     } else {
         tell_copy(replica, CV_NOBODY, REPLICA_KEPT);
         recipe_kept(replica);
@@ -488,8 +488,9 @@ void replica_hear_done(struct cv_service *service, const struct peer_notice *not
     uint32_t verb;
     if (!read_recipe(service, notice, &recipe, &verb))
         return;
+    /* A state that was lost with its connection is told again in the next view, where the order is asked for again. */
     struct replica *replica = replica_find(service, recipe, notice->name);
-    if (replica)
+    if (replica && notice->fence <= replica->version)
         recipe_answered(replica, notice->ticket, (int64_t)notice->result);
 }
 

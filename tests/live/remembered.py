@@ -4,7 +4,9 @@
 import contextlib
 import os
 import random
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -200,5 +202,28 @@ def disk_is_lost():
         assert ask(group, 1, "ONCE", "nightly")[1] == fence and ask(group, 1, "ONCE", "nightly", "EVERY", AGE) is None
 
 
+def read_after_a_pause():
+    """A node that stood still is taken for dead, and what it was to be told is lost: in the same view it tells nothing older."""
+    with Room(3, lease=2500, timeout=300, longest_timeout=400) as group:
+        setter, names = group.client(1), [f"n{number}" for number in range(12)]
+        assert all(setter.ask("LATCH", name, "SET", 9) == 1 for name in names)
+        setter.close()
+        counters = {name: group.client(1) for name in names}
+        group.kill(3, which=signal.SIGSTOP)
+        time.sleep(0.8)  # until it is suspected
+        for name, client in counters.items():
+            client.say("LATCH", name, "DOWN")
+        time.sleep(0.5)
+        counted = [name for name, client in counters.items() if select.select([client.socket], [], [], 0)[0]]
+        assert counted, "only names whose primary stands still wait for it"
+        group.kill(3, which=signal.SIGCONT)
+        reader, end = group.client(3), time.monotonic() + 1
+        while time.monotonic() < end:
+            for name in counted:
+                assert reader.ask("LATCH", name) == 8, name
+        for client in (reader, *counters.values()):
+            client.close()
+
+
 if __name__ == "__main__":
-    sys.exit(main([voter_leaves, voters_change, disk_is_lost]))
+    sys.exit(main([voter_leaves, voters_change, disk_is_lost, read_after_a_pause]))
