@@ -47,6 +47,9 @@ MUTANTS = [
     ("the members are not watched", "python", "aio.py", '[*words, "WATCH"], words, "members"', 'words, words, "members"', "30"),
     ("what is done is not told", "node", "client.js", "      () => run.done(),", "      () => run.abandon(),", "31"),
     ("what is given up is done", "go", "recipes.go", "		run.abandon()\n		return true, err\n", "", "31"),
+    ("an upgrade keeps its fence", "python", "hold.py", "                self.fence, self.fences = fence, [fence]\n", "", "32"),
+    ("an upgrade that waits too long is one", "go", "hold.go", "		err = fail(ErrTimeout, h.Name, \": others still share it\")\n", "", "32"),
+    ("a semaphore is upgraded", "node", "hold.js", "String(kind) !== String(before) || several", "several", "32"),
     ("a run that is lost is done", "python", "recipes.py", "        self.check()\n        self._why = \"it is over\"", "        self._why = \"it is over\"", "31"),
 ]
 
