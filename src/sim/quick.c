@@ -46,14 +46,17 @@ static inline void copy_words(void *to, const void *from, size_t bytes)
 }
 
 /*
- * Fetches the receiver of a later message into the cache. Returns the bytes of that message. Always inlined: the
- * compiler drops the call of a function that does nothing but fetch.
+ * Fetches the receiver of a later message into the cache. Returns the bytes of that message. A node may begin in one
+ * cache line and end in the next. Always inlined: the compiler drops the call of a function that does nothing but
+ * fetch.
  */
 INLINED size_t expect(const struct cv_sim *sim, const struct cv_message *message, bool unit)
 {
     if (!unit && sim->fifo.onward)
         __builtin_prefetch(&sim->fifo.onward[message->to], 1);
-    __builtin_prefetch(world_first_node(sim, message->to), 1);
+    const struct node *node = world_first_node(sim, message->to);
+    __builtin_prefetch(node, 1);
+    __builtin_prefetch((const unsigned char *)node + sim->stride - 1, 1);
     __builtin_prefetch(&sim->group.ids[message->to]);
     return cv_message_bytes(message);
 }
@@ -147,12 +150,16 @@ static __attribute__((noinline)) void leave_list(struct cv_sim *sim, const struc
     use_list(sim, list);
 }
 
-/* Takes those of the step's messages out of the list again that belong elsewhere. */
+/*
+ * Takes those of the step's messages out of the list again that belong elsewhere. Usually none does. Then `used` is not
+ * written: the next step would wait for it until this one's messages can be read back.
+ */
 INLINED void divert(struct cv_sim *sim, struct quick_way way)
 {
     struct cv_self *me = &sim->self;
+    const size_t used = me->used;
     size_t kept = sim->step_at;
-    for (size_t at = kept; at < me->used;) {
+    for (size_t at = kept; at < used;) {
         const struct cv_message *message = (const void *)(me->outbox + at);
         const size_t bytes = cv_message_bytes(message);
         if (way.shared && elsewhere_has(sim->elsewhere, message->to)) {
@@ -166,7 +173,8 @@ INLINED void divert(struct cv_sim *sim, struct quick_way way)
         }
         at += bytes;
     }
-    me->used = kept;
+    if (kept != used)
+        me->used = kept;
 }
 
 /* ---- one step ---- */
