@@ -352,12 +352,12 @@ static enum cv_ending play(struct cv_sim *sim)
 static struct cv_standing standing(const void *runtime, cv_node node)
 {
     const struct cv_sim *sim = runtime;
-    const struct node *it = world_node(runtime, node);
+    const uint64_t flags = sim->last_flags ? sim->last_flags[node] : world_node(runtime, node)->flags;
     struct cv_standing standing = {.leader = sim->leaders[node],
-                                   .alive = it->flags & NODE_ALIVE,
-                                   .knows = it->flags & NODE_KNOWS,
-                                   .active = it->flags & NODE_ACTIVE,
-                                   .recalled = it->flags & NODE_RECALLED};
+                                   .alive = flags & NODE_ALIVE,
+                                   .knows = flags & NODE_KNOWS,
+                                   .active = flags & NODE_ACTIVE,
+                                   .recalled = flags & NODE_RECALLED};
     rounds_stand(sim, node, &standing);
     return standing;
 }

@@ -325,6 +325,7 @@ void cv_sim_free(struct cv_sim *sim)
     views_free(sim);
     free_desk(sim);
     free(sim->nodes);
+    free(sim->last_flags);
     free(sim->leaders);
     free(sim->places);
     free(sim->timer_due);

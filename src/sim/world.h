@@ -130,6 +130,7 @@ struct cv_sim {
     struct views *views;   /* mutex: the members */
 
     struct elsewhere *elsewhere; /* a shared run: the other workers; otherwise NULL */
+    unsigned char *last_flags; /* after a shared run, by node: enum node_flag; the nodes themselves are gone. Or NULL */
 
     struct cv_failure_listener listener; /* hears of handlers that fail, if the algorithm is a plugin */
     char failure[CV_FAILURE_BYTES];      /* how the first of them failed; "": none has */

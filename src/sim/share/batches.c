@@ -99,8 +99,12 @@ static int send_away(struct batches *batches, struct batch *batch)
     return error;
 }
 
-static int receive_batch(struct batches *batches, const struct cv_block *block)
+int batches_accept(struct batches *batches, const struct cv_block *block)
 {
+    if (block->tag == TAG_OVER)
+        batches->over++;
+    if (block->tag != TAG_BATCH)
+        return 0;
     struct batch *batch = batch_new(block->size - sizeof batch->head);
     if (!batch)
         return CV_ENOMEM;
@@ -118,10 +122,7 @@ static int look_outside(struct batches *batches)
     if (cv_ranks_count(batches->ranks) == 1 || !lock(batches, false))
         return 0;
     while (!error && !(error = cv_ranks_receive(batches->ranks, &block)) && block) {
-        if (block->tag == TAG_OVER)
-            batches->over++;
-        else
-            error = receive_batch(batches, block);
+        error = batches_accept(batches, block);
         cv_block_free(batches->ranks, block);
     }
     unlock(batches);

@@ -73,6 +73,9 @@ int batches_send(struct batches *batches, struct batch *batch);
 /* The batches that have come for a worker of this rank, the oldest first; or NULL. */
 struct batch *batches_take(struct batches *batches, uint32_t worker, int *error);
 
+/* For whoever receives blocks of ranks for another reason: takes this one if it is a batch. 0 or CV_ENOMEM. */
+int batches_accept(struct batches *batches, const struct cv_block *block);
+
 /* Lets others have the processor, longer each time. */
 void batches_rest(uint32_t *rests);
 

@@ -57,21 +57,41 @@ static void pack_node(const struct cv_sim *world, cv_node node, unsigned char *a
     memcpy(at, it + 1, (size_t)(end - at));
 }
 
+/* Unless somebody wants to see states, the flags of nodes are enough, and take a fraction of the memory. */
+static int keep_flags(struct cv_sim *world)
+{
+    if (world->scenario->app || world->part)
+        return 0;
+    world->last_flags = malloc(world->group.nodes);
+    if (!world->last_flags)
+        return CV_ENOMEM;
+    for (cv_node node = 0; node < world->group.nodes; node++)
+        if (world_has(world, node))
+            world->last_flags[node] = (unsigned char)world_first_node(world, node)->flags;
+    free(world->nodes);
+    world->nodes = NULL;
+    return 0;
+}
+
 static const unsigned char *unpack_node(struct cv_sim *world, const unsigned char *at)
 {
     cv_node node;
     uint32_t flags;
     memcpy(&node, at, sizeof node);
-    struct node *it = world_first_node(world, node);
     const unsigned char *end = at + node_bytes(world, node);
     memcpy(&world->leaders[node], at + 4, sizeof(cv_id));
     memcpy(&flags, at + 8, sizeof flags);
-    it->flags = flags & ((1u << 24) - 1);
     at += 12;
     if (world->rounds) {
         rounds_unpack(world, node, at);
         at += ROUNDS_NODE_BYTES;
     }
+    if (world->last_flags) {
+        world->last_flags[node] = (unsigned char)flags;
+        return end;
+    }
+    struct node *it = world_first_node(world, node);
+    it->flags = flags & ((1u << 24) - 1);
     memcpy(it + 1, at, (size_t)(end - at));
     return end;
 }
@@ -157,7 +177,7 @@ int gather_run(struct cv_sim *world, struct cv_ranks *ranks, struct cv_share_rep
         return 0;
     add_up(world, ranks, report);
     if (!cv_ranks_own(ranks))
-        return receive_all(world, ranks);
+        return keep_flags(world) ? CV_ENOMEM : receive_all(world, ranks);
     if (send_nodes(world, ranks) || send_entries(world, ranks))
         return CV_ENOMEM;
     struct cv_block *end = cv_block_new(ranks, 1);

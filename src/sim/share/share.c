@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sim/share/share.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -155,6 +156,7 @@ static int finish(struct share_team *team, const struct cv_share *share, bool le
     fill_report(team, report);
     for (uint32_t i = 0; i < team->count; i++)
         worker_free(&team->workers[i]); /* the judges need memory, too */
+    malloc_trim(0);
     if (!error)
         error = gather_run(world, share->ranks, report);
     world->elsewhere = NULL;

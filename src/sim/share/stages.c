@@ -60,14 +60,17 @@ static void put_record(void *context, const void *bytes, size_t size)
 }
 
 struct writing {
-    const struct share_team *team;
+    struct share_team *team;
     struct cv_ranks *ranks;
     const struct cv_sim *sum;
     uint64_t now;
 };
 
-/* An empty last block says that a rank had no memory. */
-static void write_others(struct cv_ranks *ranks, struct file_writer *writer)
+/*
+ * An empty last block says that a rank had no memory. Other ranks may have gone on, so that their batches come between
+ * the records.
+ */
+static void write_others(struct batches *batches, struct cv_ranks *ranks, struct file_writer *writer)
 {
     for (uint32_t ended = 1; ended < cv_ranks_count(ranks);) {
         struct cv_block *block;
@@ -79,7 +82,11 @@ static void write_others(struct cv_ranks *ranks, struct file_writer *writer)
             cv_ranks_rest(ranks);
             continue;
         }
-        file_write(writer, block->bytes, block->size);
+        const bool records = block->tag == TAG_RECORDS || block->tag == TAG_LAST_RECORDS;
+        if (records)
+            file_write(writer, block->bytes, block->size);
+        else if (batches_accept(batches, block))
+            file_writer_fail(writer, ENOMEM);
         if (block->tag == TAG_LAST_RECORDS && !block->size)
             file_writer_fail(writer, ENOMEM);
         ended += block->tag == TAG_LAST_RECORDS;
@@ -96,7 +103,7 @@ static void write_records(void *context, struct file_writer *writer)
     run_write(writing->team->world, writing->team->workers, writing->team->count, &sink);
     if (outgoing.failed)
         file_writer_fail(writer, ENOMEM);
-    write_others(writing->ranks, writer);
+    write_others(&writing->team->batches, writing->ranks, writer);
 }
 
 static void send_records(const struct share_team *team, struct cv_ranks *ranks)
@@ -137,7 +144,7 @@ static struct cv_sim add_up(const struct share_team *team, struct cv_ranks *rank
     return sum;
 }
 
-static void save(const struct share_team *team, const struct cv_share *share, uint64_t now)
+static void save(struct share_team *team, const struct cv_share *share, uint64_t now)
 {
     const struct cv_sim sum = add_up(team, share->ranks);
     const struct writing writing = {team, share->ranks, &sum, now};
