@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sim/share/stages.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,7 +171,7 @@ static size_t read_records(struct file_reader *reader, unsigned char **bytes, si
             *kept = next;
             break;
         }
-        if (needed > *room) {
+        if (!*bytes || needed > *room) {
             unsigned char *grown = realloc(*bytes, needed);
             if (!grown)
                 return SIZE_MAX;
@@ -188,6 +189,7 @@ static bool load_records(struct run_loader *loader, const unsigned char *bytes, 
 {
     while (size) {
         uint64_t next;
+        assert(bytes);
         memcpy(&next, bytes, sizeof next);
         if (!run_load(loader, bytes + sizeof next, next))
             return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sim/share/worker.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -300,6 +301,7 @@ static void look_for_end(struct share_worker *first)
     const uint32_t workers = first->split->workers;
     uint64_t sent = 0, received = 0;
     bool answered = true;
+    assert(first->reports);
     first->reports[0] = own_report(first, first->probe);
     for (uint32_t i = 0; i < workers; i++) {
         if (!first->reports[i].is_idle)
@@ -322,6 +324,7 @@ static void look_for_end(struct share_worker *first)
 
 static void hear_report(struct share_worker *first, const struct batch_head *head)
 {
+    assert(first->reports);
     first->reports[head->from] = (struct standing_report){.sent = head->sent,
                                                           .received = head->received,
                                                           .probe = head->probe,
