@@ -3,12 +3,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/error.h"
 
 /* A wheel of few slots can have large chunks. In a wheel of many slots, each occupied slot takes at least a chunk. */
 #define LARGE_CHUNK ((size_t)256 * 1024)
 #define SMALL_CHUNK ((size_t)2048)
+#define FIRST_SLAB ((size_t)16 * 1024)
+#define LARGE_PAGE ((size_t)2 * 1024 * 1024)
 #define LONGEST_DIRECT 4095u
 #define BLOCK_TICKS 4096u
 #define CACHE_LINE 64u
@@ -31,7 +34,9 @@ int calendar_init(struct calendar *calendar, uint64_t longest)
     while (calendar->direct && slots <= longest)
         slots *= 2;
     calendar->mask = slots - 1;
-    calendar->chunk_room = (slots <= 16 ? LARGE_CHUNK : SMALL_CHUNK) - sizeof(struct calendar_chunk);
+    const bool few = slots <= 16;
+    calendar->chunk_room = (few ? LARGE_CHUNK : SMALL_CHUNK) - sizeof(struct calendar_chunk);
+    calendar->slab_bytes = few ? 0 : FIRST_SLAB;
     calendar->near_memory = calloc(slots + 1, sizeof *calendar->near);
     calendar->near = (void *)(((uintptr_t)calendar->near_memory + CACHE_LINE - 1) & ~(uintptr_t)(CACHE_LINE - 1));
     calendar->occupied = calloc(slots / 64 + 1, sizeof *calendar->occupied);
@@ -42,11 +47,18 @@ int calendar_init(struct calendar *calendar, uint64_t longest)
     return CV_ENOMEM;
 }
 
-static void free_chunks(struct calendar_chunk *chunk)
+/* Was the chunk allocated by itself? */
+static bool stands_alone(const struct calendar *calendar, const struct calendar_chunk *chunk)
+{
+    return !calendar->slab_bytes || chunk->room != calendar->chunk_room;
+}
+
+static void free_chunks(const struct calendar *calendar, struct calendar_chunk *chunk)
 {
     while (chunk) {
         struct calendar_chunk *next = chunk->next;
-        free(chunk);
+        if (stands_alone(calendar, chunk))
+            free(chunk);
         chunk = next;
     }
 }
@@ -55,14 +67,40 @@ void calendar_free(struct calendar *calendar)
 {
     /* Skips lists that were never used: their memory need not be touched. */
     for (uint64_t i = 0; calendar->chunks && calendar->near_memory && i <= calendar->mask; i++)
-        free_chunks(calendar->near[i].first);
+        free_chunks(calendar, calendar->near[i].first);
     for (uint64_t i = 0; calendar->chunks && calendar->far && i < CALENDAR_BLOCKS; i++)
-        free_chunks(calendar->far[i].first);
-    free_chunks(calendar->spare);
+        free_chunks(calendar, calendar->far[i].first);
+    free_chunks(calendar, calendar->spare);
+    for (struct calendar_slab *slab = calendar->slabs, *next; slab; slab = next) {
+        next = slab->next;
+        free(slab);
+    }
     free(calendar->near_memory);
     free(calendar->far);
     free(calendar->occupied);
     *calendar = (struct calendar){0};
+}
+
+/* A chunk of the usual size from a slab. Slabs grow, so that a run with few records needs little memory. */
+static struct calendar_chunk *cut_chunk(struct calendar *calendar)
+{
+    const size_t bytes = sizeof(struct calendar_chunk) + calendar->chunk_room;
+    if ((size_t)(calendar->uncut - calendar->cut) < bytes) {
+        const size_t room = calendar->slab_bytes;
+        struct calendar_slab *slab = aligned_alloc(room < LARGE_PAGE ? CACHE_LINE : LARGE_PAGE, room);
+        if (!slab)
+            return NULL;
+        if (room >= LARGE_PAGE)
+            madvise(slab, room, MADV_HUGEPAGE); /* only advice: small pages work, too */
+        slab->next = calendar->slabs;
+        calendar->slabs = slab;
+        calendar->cut = (unsigned char *)slab + CACHE_LINE;
+        calendar->uncut = (unsigned char *)slab + room;
+        calendar->slab_bytes = room < LARGE_PAGE ? room * 2 : room;
+    }
+    struct calendar_chunk *chunk = (void *)calendar->cut;
+    calendar->cut += bytes;
+    return chunk;
 }
 
 static struct calendar_chunk *new_chunk(struct calendar *calendar, size_t bytes)
@@ -72,7 +110,8 @@ static struct calendar_chunk *new_chunk(struct calendar *calendar, size_t bytes)
         calendar->spare = chunk->next;
     } else {
         const size_t room = bytes > calendar->chunk_room ? bytes : calendar->chunk_room;
-        chunk = malloc(sizeof *chunk + room);
+        chunk =
+            calendar->slab_bytes && room == calendar->chunk_room ? cut_chunk(calendar) : malloc(sizeof *chunk + room);
         if (!chunk)
             return NULL;
         chunk->room = room;

@@ -15,7 +15,8 @@
  *   +-------+-------+-------+-------+
  *
  * If every delay is shorter than the wheel, the far lists are not needed and a record is written once. Chunks are used
- * again: in the steady state nothing is allocated.
+ * again: in the steady state nothing is allocated. Small chunks are cut from slabs, which may be large pages: a record
+ * goes to one of thousands of lists, and finding the page of each would take longer than writing it.
  */
 #ifndef CONCLAVE_SIM_CALENDAR_H
 #define CONCLAVE_SIM_CALENDAR_H
@@ -28,6 +29,10 @@ struct calendar_chunk {
     struct calendar_chunk *next;
     size_t used, room;
     unsigned char data[];
+};
+
+struct calendar_slab {
+    struct calendar_slab *next;
 };
 
 #define CALENDAR_LIST_BYTES 256u
@@ -50,7 +55,10 @@ struct calendar {
     uint64_t summary;   /* a bit per word of `occupied` that is not zero */
     uint64_t far_occupied[CALENDAR_BLOCKS / 64];
     struct calendar_chunk *spare;
-    uint64_t chunks; /* chunks in the lists */
+    struct calendar_slab *slabs; /* the last one first */
+    unsigned char *cut, *uncut;  /* what is left of the last slab */
+    size_t slab_bytes;           /* of the next slab; 0: every chunk is allocated by itself */
+    uint64_t chunks;             /* chunks in the lists */
     size_t chunk_room;
     uint64_t mask;    /* ticks in a block, less one */
     uint64_t now;     /* the tick whose records are being taken */

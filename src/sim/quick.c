@@ -4,7 +4,9 @@
  * here, so most ticks need no sorting:
  *
  *   - On a ring, those from the predecessor come first. The others wait in a calendar of their own, `backward`. There a
- *     node has one sender, its successor, unless a message strays.
+ *     node has one sender, its successor, unless a message strays. Steps write what is due in the next tick directly
+ *     into `mail`. What does not belong there is taken out again: after the step if messages go both ways, otherwise
+ *     when its tick has come.
  *   - Elsewhere the list is often in order for every receiver, because the senders took their turns in order.
  *
  * Something that judges several nodes together, such as the rounds of a synchronizer, wants the nodes in order, too.
@@ -28,6 +30,7 @@ struct quick_way {
     bool unit;   /* every message takes one tick */
     bool asks;   /* the first messages are checked for validity */
     bool ring;   /* messages go round a ring, and the order of nodes does not matter */
+    bool both;   /* on a ring: they go both ways */
     bool shared; /* some of the nodes are simulated elsewhere */
 };
 
@@ -105,7 +108,9 @@ INLINED void send_outbox(struct cv_sim *sim, bool unit, bool ring, bool shared)
         uint64_t due = sim->now + 1;
         at += cv_message_bytes(message);
         if (!unit) {
-            due = sim->now + cv_arrival_delay(&sim->scenario->delay, world_draw_delay(sim, message));
+            const uint64_t channel = cv_arrival_channel(message->from, message->to, 0);
+            const uint64_t drawn = cv_chance_draw(&sim->delays, channel, message->clock);
+            due = sim->now + cv_arrival_delay(&sim->scenario->delay, drawn);
             if (fifo_order(&sim->fifo, message->from, message->to, sim->now, &due))
                 sim->out_of_memory = true;
             /* If few messages are under way, the receiver is still in the cache when the message is due. */
@@ -114,8 +119,10 @@ INLINED void send_outbox(struct cv_sim *sim, bool unit, bool ring, bool shared)
         }
         if (shared && elsewhere_has(sim->elsewhere, message->to))
             elsewhere_send(sim->elsewhere, message, due);
+        else if (ring && !goes_onward(sim, message))
+            put(sim, &sim->backward, message, due);
         else
-            put(sim, ring && !goes_onward(sim, message) ? &sim->backward : &sim->mail, message, due);
+            put(sim, &sim->mail, message, due);
     }
 }
 
@@ -215,7 +222,7 @@ INLINED void handle(struct cv_sim *sim, const struct cv_kind *kinds, const struc
         }
         if (!way.ring && me->used != sim->step_at)
             note_sender(sim, message->to);
-        if (way.ring || way.shared)
+        if (way.both || way.shared)
             divert(sim, way);
     } else {
         take_step(sim, kinds, message, way);
@@ -226,8 +233,12 @@ INLINED void handle(struct cv_sim *sim, const struct cv_kind *kinds, const struc
 
 /* ---- one tick ---- */
 
-/* The messages of a stretch, as they stand. */
-INLINED void handle_part(struct cv_sim *sim, struct calendar_part part, const struct calendar_list *list,
+/*
+ * The messages of a stretch, as they stand. If the steps of a ring wrote them there, those that do not go onward must
+ * be `sifted` out, and wait until later in this tick. If there are hardly any, this is cheaper than to read every
+ * message back after its step.
+ */
+INLINED void handle_part(struct cv_sim *sim, struct calendar_part part, const struct calendar_list *list, bool sifted,
                          struct quick_way way)
 {
     const struct cv_kind *kinds = sim->algorithm->kinds;
@@ -241,7 +252,10 @@ INLINED void handle_part(struct cv_sim *sim, struct calendar_part part, const st
         if (ahead < part.end)
             ahead += expect(sim, (const void *)ahead, way.unit);
         part.at += cv_message_bytes(message);
-        handle(sim, kinds, message, list, way);
+        if (sifted && !goes_onward(sim, message))
+            put(sim, &sim->backward, message, sim->now);
+        else
+            handle(sim, kinds, message, list, way);
     }
 }
 
@@ -288,13 +302,13 @@ INLINED size_t handle_sorted(struct cv_sim *sim, struct calendar *calendar, cons
 }
 
 /* The same as they stand. */
-INLINED size_t handle_list(struct cv_sim *sim, struct calendar *calendar, const struct calendar_list *list,
+INLINED size_t handle_list(struct cv_sim *sim, struct calendar *calendar, const struct calendar_list *list, bool sifted,
                            struct quick_way way)
 {
     size_t handled = 0;
     for (struct calendar_part part = calendar_take(calendar); part.at; part = calendar_take_next(calendar, part)) {
         handled += (size_t)(part.end - part.at);
-        handle_part(sim, part, list, way);
+        handle_part(sim, part, list, sifted, way);
     }
     return handled;
 }
@@ -354,15 +368,15 @@ INLINED size_t handle_tick(struct cv_sim *sim, const struct calendar_list *list,
         sim->run.time = sim->now;
         const bool lax = !way.asks && !sim->orderly && !sim->arrivals.ring;
         if (way.ring || is_alone(due) || (lax && (ascending || is_ordered(sim))))
-            handled = handle_list(sim, &sim->mail, list, way);
+            handled = handle_list(sim, &sim->mail, list, way.ring && way.unit && !way.both && !way.shared, way);
         else
             handled = handle_sorted(sim, &sim->mail, list, way);
     }
-    if (!way.ring || is_empty(&sim->backward.near[slot]))
+    if (!way.ring || !sim->backward.pending || is_empty(&sim->backward.near[slot]))
         return handled;
     sim->run.time = sim->now;
-    return handled +
-           (sim->strays ? handle_sorted(sim, &sim->backward, list, way) : handle_list(sim, &sim->backward, list, way));
+    return handled + (sim->strays ? handle_sorted(sim, &sim->backward, list, way)
+                                  : handle_list(sim, &sim->backward, list, false, way));
 }
 
 /* ---- many ticks ---- */
@@ -411,6 +425,11 @@ INLINED void handle_ticks(struct cv_sim *sim, struct quick_way way)
 static __attribute__((noinline)) void ring_unit(struct cv_sim *sim)
 {
     handle_ticks(sim, (struct quick_way){.unit = true, .ring = true});
+}
+
+static __attribute__((noinline)) void both_ways_unit(struct cv_sim *sim)
+{
+    handle_ticks(sim, (struct quick_way){.unit = true, .ring = true, .both = true});
 }
 
 static __attribute__((noinline)) void ring_random(struct cv_sim *sim)
@@ -466,7 +485,7 @@ void quick_mail(struct cv_sim *sim)
     else if (sim->elsewhere)
         (unit ? shared_network_unit : shared_network_random)(sim);
     else if (sim->sided)
-        (unit ? ring_unit : ring_random)(sim);
+        (!unit ? ring_random : sim->group.topology == CV_RING_BOTH ? both_ways_unit : ring_unit)(sim);
     else
         (unit ? network_unit : network_random)(sim);
 }

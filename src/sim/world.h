@@ -194,10 +194,4 @@ static inline bool world_has(const struct cv_sim *sim, cv_node node)
     return !sim->elsewhere || !elsewhere_has(sim->elsewhere, node);
 }
 
-/* The number from which the delay of a message follows. */
-static inline uint64_t world_draw_delay(const struct cv_sim *sim, const struct cv_message *message)
-{
-    return cv_chance_draw(&sim->delays, cv_arrival_channel(message->from, message->to, sim->name), message->clock);
-}
-
 #endif
