@@ -29,7 +29,7 @@ ROOMS = {
     "ranks": {"core"},
     "run": {"core", "guard", "property", "ranks", "secure"},
     "show": {"core", "property"},
-    "check": {"core", "guard", "property", "saved"},
+    "check": {"core", "guard", "property", "ranks", "saved"},
     "explore": {"algorithm", "core", "guard", "property", "show", "check"},
     "group": {"core"},
     "secure": {"core"},

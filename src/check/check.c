@@ -8,6 +8,7 @@
 
 #include "check/fixpoint.h"
 #include "check/order_search.h"
+#include "check/search/rank_accord.h"
 #include "check/shrink.h"
 #include "check/state/memory.h"
 #include "check/symmetry/counter_test.h"
@@ -356,6 +357,51 @@ static void complain(struct check *check, const struct cv_scenario *scenario)
         cv_complain(complaint, "--resume: the file does not fit this check");
 }
 
+/* What follows the search is not shared: the first rank does it. */
+static int conclude(struct check *check, int error)
+{
+    if (check->search.end == SEARCH_COMPLETE && check->search.may_cycle && must_end(&check->model->setting))
+        error = check_liveness(check);
+    note_search(check);
+    if (!error && check->result->trail.count)
+        error = tell_trail(check);
+    list_findings(check);
+    return error;
+}
+
+/* All ranks must know whether the check is over, and whether it is repeated. */
+static int share_conclusion(struct check *check, struct cv_ranks *ranks, int error)
+{
+    struct cv_check_result *result = check->result;
+    struct {
+        int error;
+        enum search_end end;
+        enum cv_verdict verdict;
+        uint64_t decisions;
+        bool confirmed;
+        bool broken_promise;
+        char promise[sizeof result->promise];
+    } told = {error,
+              check->search.end,
+              result->judgement.verdict,
+              result->trail.count,
+              result->confirmed,
+              result->broken_promise,
+              {0}};
+    memcpy(told.promise, result->promise, sizeof told.promise);
+    agree_with_first(ranks, &told, sizeof told);
+    if (is_first_rank(ranks))
+        return error;
+    check->search.end = told.end;
+    note_search(check);
+    result->judgement.verdict = told.verdict;
+    result->trail.count = told.decisions;
+    result->confirmed = told.confirmed;
+    result->broken_promise = told.broken_promise;
+    memcpy(result->promise, told.promise, sizeof result->promise);
+    return told.error;
+}
+
 static int check_once(const struct cv_scenario *scenario, const struct cv_check_options *options,
                       const struct saved_check *saved, bool resumed, struct cv_check_result *result)
 {
@@ -372,12 +418,9 @@ static int check_once(const struct cv_scenario *scenario, const struct cv_check_
         if (check.search.end == SEARCH_FOUND)
             error = find_trail(&check);
         search_free(&check.search);
-        if (check.search.end == SEARCH_COMPLETE && check.search.may_cycle && must_end(&check.model->setting))
-            error = check_liveness(&check);
-        note_search(&check);
-        if (!error && result->trail.count)
-            error = tell_trail(&check);
-        list_findings(&check);
+        if (is_first_rank(options->ranks))
+            error = conclude(&check, error);
+        error = share_conclusion(&check, options->ranks, error);
     } else {
         search_free(&check.search);
         if (error == CV_EINPUT)

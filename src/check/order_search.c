@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check/fixpoint.h"
+#include "check/search/rank_accord.h"
 #include "check/symmetry/counter_test.h"
 #include "check/symmetry/order_image.h"
 #include "check/symmetry/order_symmetry.h"
@@ -38,6 +39,7 @@ struct order_search {
     struct model *model; /* the pattern of all others */
     struct order order;  /* the next one to search */
     bool more;           /* there is a next one */
+    uint64_t taken;      /* orders that ranks have taken */
     uint32_t again;      /* orders of a checkpoint that are still to be searched again */
     struct search sum;   /* of the finished searches */
     double squares;      /* of their numbers of states */
@@ -123,10 +125,15 @@ static bool choose(struct order_search *order_search, struct order *order)
         *order = saved->open[--order_search->again];
         return true;
     }
-    if (!order_search->more)
+    const struct cv_ranks *ranks = order_search->model->setting.options.ranks;
+    bool mine = false;
+    while (order_search->more && !mine) { /* ranks take the orders in turn */
+        *order = order_search->order;
+        order_search->more = order_symmetry_next(&order_search->model->setting, &order_search->order);
+        mine = !ranks || order_search->taken++ % cv_ranks_count(ranks) == cv_ranks_own(ranks);
+    }
+    if (!mine)
         return false;
-    *order = order_search->order;
-    order_search->more = order_symmetry_next(&order_search->model->setting, &order_search->order);
     if (saved->open_count < MOST_THREADS)
         saved->open[saved->open_count++] = *order;
     return true;
@@ -208,6 +215,7 @@ static void *search_orders(void *argument)
     if (!pthread_equal(pthread_self(), order_search->reporter))
         options.progress = NULL;
     options.checkpoint = NULL; /* it lies between two orders */
+    options.ranks = NULL;      /* the others search other orders */
     options.threads /= order_search->threads;
     options.memory /= order_search->threads;
     if (!model) {
@@ -257,5 +265,7 @@ int order_search_run(struct model *model, struct search *sum, double *squares)
     pthread_mutex_destroy(&order_search.lock);
     *sum = order_search.sum;
     *squares = order_search.squares;
-    return order_search.error;
+    agree_on_doubts(setting->options.ranks, model);
+    agree_on_orders(setting->options.ranks, sum, squares);
+    return agree_on_error(setting->options.ranks, order_search.error);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "check/expand/successors.h"
+#include "check/search/rank_accord.h"
 #include "check/step/initial_state.h"
 
 /* Repeats a run, state by state, and writes down the decisions. */
@@ -177,10 +178,16 @@ int trail_to_spot(struct model *model, struct search *search, struct cv_trail *t
     uint64_t *fingerprints;
     const uint64_t count = search_ancestors(search, &fingerprints);
     int error = walker && count ? walker_init(walker, model, trail) : CV_ENOMEM;
+    if (!is_first_rank(model->setting.options.ranks)) {
+        /* It has helped to find the ancestors; the first rank tells the trail. */
+        error = 0;
+        goto out;
+    }
     for (uint64_t i = count - 1; !error && i-- > 0;) /* the last one is the initial state */
         error = step_to(walker, fingerprints[i], NULL);
     if (!error && spot->in_step)
         error = step_to(walker, spot->step.key.half[0], &spot->step);
+out:
     free(fingerprints);
     if (walker)
         walker_free(walker);

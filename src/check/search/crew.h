@@ -8,6 +8,7 @@
 #include "check/reduce/reducer.h"
 #include "check/search/frontier_file.h"
 #include "check/search/search.h"
+#include "check/search/state_exchange.h"
 
 /* States expanded together. While the thread works on one, the cache fetches what the others need. */
 #define GROUP 12u
@@ -25,6 +26,7 @@ struct crew {
     struct model *model;
     struct worker *workers;
     uint32_t threads;
+    struct exchange *exchange;  /* with other ranks; NULL: there are none. Then there is one thread */
     uint64_t patience;          /* as search_run() takes it */
     struct reduction_gain gain; /* does reduction pay? */
     bool deep;                  /* depth first */

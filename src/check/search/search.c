@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "check/search/depth_first.h"
+#include "check/search/rank_accord.h"
 #include "check/search/saved_search.h"
 #include "check/search/visit.h"
 #include "check/step/initial_state.h"
@@ -47,7 +48,10 @@ static void look_around(struct worker *worker)
     if (crew->search->disk.error)
         crew_halt(crew, SEARCH_DISK);
     const bool interrupted = options->interrupted && *options->interrupted;
-    if (options->checkpoint && options->checkpoint->path) {
+    if (crew->exchange) {
+        if (interrupted)
+            crew_halt(crew, SEARCH_INTERRUPTED);
+    } else if (options->checkpoint && options->checkpoint->path) {
         if (interrupted || cv_checkpoint_is_due(options->checkpoint))
             crew->wants_save = true;
         if (crew->wants_save)
@@ -70,17 +74,17 @@ static void look_around(struct worker *worker)
 }
 
 /* Ends the search if another one would be better, by what the algorithm was observed to do. */
-static void reconsider(struct crew *crew)
+static void reconsider(struct crew *crew, const struct level_sum *sum)
 {
     const struct model *model = crew->model;
-    if (model->out_of_memory)
+    if (sum->memory)
         crew_halt(crew, SEARCH_MEMORY);
-    if (crew->search->spot.found)
+    if (sum->found)
         crew_halt(crew, SEARCH_FOUND);
     if ((model->leaves_topology && model->setting.options.reduction) || model->reads_clocks ||
         model->equal_times_differ || model->promise_doubted)
         crew_halt(crew, SEARCH_REDUCTION_FAILED);
-    if (model->observations.learnt && crew->search->table.count > crew->patience)
+    if (sum->learnt && sum->states > crew->patience)
         crew_halt(crew, SEARCH_LEARNT);
 }
 
@@ -106,24 +110,68 @@ static void save_end(struct crew *crew)
         saved_search_write(crew);
 }
 
+/* What the threads of this rank have done. */
+static struct level_sum sum_up(struct crew *crew)
+{
+    const struct search *search = crew->search;
+    const volatile sig_atomic_t *interrupted = crew->model->setting.options.interrupted;
+    struct level_sum sum = {.states = search->table.count,
+                            .learnt = crew->model->observations.learnt,
+                            .found = search->spot.found,
+                            .stopped = crew->stop,
+                            .memory = crew->model->out_of_memory || (crew->stop && search->end == SEARCH_MEMORY),
+                            .disk = search->disk.error != 0,
+                            .interrupted = interrupted && *interrupted,
+                            .promise_doubted = crew->model->promise_doubted,
+                            .counters_fail = crew->model->counters_fail,
+                            .reads_clocks = crew->model->reads_clocks,
+                            .equal_times_differ = crew->model->equal_times_differ,
+                            .leaves_topology = crew->model->leaves_topology};
+    for (uint32_t i = 0; i < crew->threads; i++) {
+        sum.states += crew->workers[i].fresh;
+        sum.expanded += crew->workers[i].expanded;
+        sum.saved += crew->workers[i].saved;
+    }
+    return sum;
+}
+
+/* A rank that must stop stops all. */
+static void stop_together(struct crew *crew, const struct level_sum *sum)
+{
+    struct search *search = crew->search;
+    if (!crew->exchange)
+        return;
+    if (sum->found)
+        agree_on_spot(crew);
+    if (!sum->stopped && !sum->interrupted)
+        return;
+    crew->stop = true;
+    search->end = sum->found         ? SEARCH_FOUND
+                  : sum->interrupted ? SEARCH_INTERRUPTED
+                  : sum->disk        ? SEARCH_DISK
+                                     : SEARCH_MEMORY;
+}
+
 /* What one thread does between two levels. */
 static void end_level(struct crew *crew)
 {
     struct search *search = crew->search;
-    uint64_t expanded = 0, saved = 0;
-    bool more = false;
+    bool here = false;
     for (uint32_t i = 0; i < crew->threads; i++) {
         if (crew->workers[i].parents)
-            more |= advance_file(crew, &crew->workers[i]);
-        more |= frontier_advance(&crew->workers[i].frontier);
+            here |= advance_file(crew, &crew->workers[i]);
+        here |= frontier_advance(&crew->workers[i].frontier);
         expander_tidy(&crew->workers[i].expander);
         reducer_tidy(&crew->workers[i].reducer);
-        expanded += crew->workers[i].expanded;
-        saved += crew->workers[i].saved;
     }
-    if (!crew->model->observations.learnt) /* new observations may make it pay */
-        reduction_gain_update(&crew->gain, expanded, saved);
-    reconsider(crew);
+    struct level_sum sum = sum_up(crew);
+    sum.waiting = here;
+    agree_on_level(crew, &sum);
+    stop_together(crew, &sum);
+    const bool more = sum.waiting != 0;
+    if (!sum.learnt) /* new observations may make it pay */
+        reduction_gain_update(&crew->gain, sum.expanded, sum.saved);
+    reconsider(crew, &sum);
     const uint32_t most = crew->model->setting.options.most_depth;
     if (!crew->stop && (crew->deep ? crew->cut : more && most == search->depth + 1))
         crew_halt(crew, SEARCH_DEPTH);
@@ -142,6 +190,13 @@ static void finish_level(struct worker *worker)
         frontier_drop(&worker->frontier, chunk);
         look_around(worker);
     }
+    if (!worker->crew->exchange)
+        return;
+    exchange_finish(worker);
+    while (worker->crew->gain.on && exchange_turn(worker->crew->exchange)) {
+        visit_decided(worker);
+        exchange_finish(worker);
+    }
 }
 
 /* Expands everything that can be reached. */
@@ -152,8 +207,10 @@ static void search_deep(struct worker *worker)
         visit(worker, chunk, chunk->count, 1);
         if (++visited % LOOK_AROUND_EVERY == 0 || worker->crew->wants_room)
             look_around(worker);
-        if (visited % LOOK_AROUND_EVERY == 0)
-            reconsider(worker->crew);
+        if (visited % LOOK_AROUND_EVERY == 0) {
+            const struct level_sum sum = sum_up(worker->crew);
+            reconsider(worker->crew, &sum);
+        }
     }
     look_around(worker);
 }
@@ -185,8 +242,10 @@ static int begin(struct crew *crew)
     struct chunk *chunk = frontier_chunk(&first->frontier, crew->model->slots);
     if (!chunk)
         return CV_ENOMEM;
-    memcpy(chunk_append(chunk, fingerprint), state, chunk->slots * sizeof *state);
     const struct fingerprint key = symmetry_fingerprint(&first->expander.symmetry, state, fingerprint);
+    if (crew->exchange && !exchange_is_own(crew->exchange, key.half[0]))
+        return 0;
+    memcpy(chunk_append(chunk, fingerprint), state, chunk->slots * sizeof *state);
     table_add(&crew->search->table, key, 0, 0);
     if (first->parents)
         parent_log_add(&crew->search->parents, first->parents, key, 0, 0);
@@ -229,6 +288,7 @@ static void add_up(struct crew *crew)
         search->may_cycle |= crew->workers[i].may_cycle;
         search->reduced |= crew->workers[i].reduced;
         search->depth = crew->workers[i].deepest > search->depth ? crew->workers[i].deepest : search->depth;
+        search->table.count += crew->workers[i].fresh; /* other ranks have sent some after the last chunk */
         worker_free(&crew->workers[i]);
     }
     search->states = search->table.count;
@@ -277,15 +337,25 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
                     : expander_init(&crew.workers[i].expander, model, i ? &crew.workers[0].expander.stepper.own : NULL);
         error = error ? error : reducer_init(&crew.workers[i].reducer, model);
     }
+    struct cv_ranks *ranks = model->setting.options.ranks;
     struct file_reader *saved = cv_checkpoint_content(model->setting.options.checkpoint);
+    int exchange_error;
+    crew.exchange = exchange_new(model, ranks, &exchange_error);
+    error = error ? error : exchange_error;
     if (!error)
         error = saved ? saved_search_read(&crew, saved) : begin(&crew);
+    error = agree_on_error(ranks, error); /* nobody sends anything before all are here */
     if (saved)
         cv_checkpoint_is_found(model->setting.options.checkpoint);
     if (!error)
         run_threads(&crew);
+    if (!error && crew.exchange)
+        exchange_observations(&crew.workers[0]);
     crew_note_memory(&crew);
     add_up(&crew);
+    if (!error)
+        agree_on_numbers(ranks, search);
+    exchange_free(crew.exchange);
     search->patience = crew.patience;
     free(crew.workers);
     pthread_mutex_destroy(&crew.lock);
@@ -326,7 +396,33 @@ static uint64_t ancestors_in_table(const struct search *search, uint64_t **finge
     return count;
 }
 
+/* Asks the owner of each state for its parent. */
+static uint64_t ancestors_of_ranks(struct search *search, struct cv_ranks *ranks, uint64_t **fingerprints)
+{
+    const struct exchange exchange = {.ranks = ranks};
+    uint64_t count = 0, fingerprint = search->spot.fingerprint;
+    struct {
+        uint64_t parent;
+        bool more;
+    } answer = {.more = true};
+    *fingerprints = calloc((size_t)search->spot.level + 2, sizeof **fingerprints);
+    if (agree_on_error(ranks, *fingerprints ? 0 : CV_ENOMEM))
+        return 0;
+    while (answer.more && count <= search->spot.level) {
+        const uint32_t owner = exchange_owner(&exchange, fingerprint);
+        (*fingerprints)[count++] = fingerprint;
+        if (owner == cv_ranks_own(ranks))
+            answer.more = table_parent(&search->table, fingerprint, &answer.parent);
+        cv_ranks_broadcast(ranks, owner, &answer, sizeof answer);
+        fingerprint = answer.parent;
+    }
+    return count;
+}
+
 uint64_t search_ancestors(struct search *search, uint64_t **fingerprints)
 {
+    struct cv_ranks *ranks = search->model->setting.options.ranks;
+    if (ranks && cv_ranks_count(ranks) > 1)
+        return ancestors_of_ranks(search, ranks, fingerprints);
     return search->table.compact ? ancestors_on_disk(search, fingerprints) : ancestors_in_table(search, fingerprints);
 }

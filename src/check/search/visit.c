@@ -25,17 +25,24 @@ static __attribute__((noinline)) void log_parent(struct worker *worker, struct f
     parent_log_add(&worker->crew->search->parents, worker->parents, key, parent, level);
 }
 
+/* Where a state of the next level goes; NULL if there is no memory. */
+static uint32_t *queue_state(struct worker *worker, struct fingerprint fingerprint)
+{
+    struct chunk *chunk = frontier_chunk(&worker->frontier, worker->crew->model->slots);
+    if (chunk)
+        return chunk_append(chunk, fingerprint);
+    crew_halt(worker->crew, SEARCH_MEMORY);
+    return NULL;
+}
+
 static void queue(struct worker *worker, const uint32_t *base, const struct successor *successor, uint32_t level)
 {
     if (worker->crew->deep && !go_down(worker, level))
         return;
-    struct chunk *chunk = frontier_chunk(&worker->frontier, worker->crew->model->slots);
-    if (!chunk) {
-        crew_halt(worker->crew, SEARCH_MEMORY);
+    uint32_t *state = queue_state(worker, successor->fingerprint);
+    if (!state)
         return;
-    }
-    uint32_t *state = chunk_append(chunk, successor->fingerprint);
-    memcpy(state, base, chunk->slots * sizeof *state);
+    memcpy(state, base, worker->frontier.out->slots * sizeof *state);
     expand_apply(&worker->expander, successor, state);
 }
 
@@ -126,20 +133,72 @@ static void judge_end_state(struct worker *worker, const uint32_t *state, struct
 
 /* ---- expanding ---- */
 
-/*
- * Adds some of the successors to the table and queues the new ones. True if at least one is still to be expanded; in a
- * depth-first search that is known only of new ones.
- */
-static bool add_successors(struct worker *worker, const uint32_t *base, struct fingerprint fingerprint, uint32_t from,
-                           uint32_t to)
+static void count_fresh(struct worker *worker, uint64_t fresh)
 {
-    struct table *table = &worker->crew->search->table;
+    worker->fresh += fresh;
+    if (worker->fresh > COUNT_AT_ONCE) {
+        worker->crew->search->table.count += worker->fresh;
+        worker->fresh = 0;
+    }
+}
+
+enum table_answer visit_add(struct worker *worker, struct fingerprint key, uint64_t parent)
+{
+    const uint32_t level = worker->crew->search->depth + 1;
+    const enum table_answer answer = add(worker, key, parent, level);
+    if (answer == TABLE_NEW) {
+        count_fresh(worker, 1);
+        if (worker->parents)
+            log_parent(worker, key, parent, level);
+    }
+    worker->may_cycle |= answer == TABLE_OLD;
+    return answer;
+}
+
+void visit_queue(struct worker *worker, const uint32_t *state, struct fingerprint fingerprint)
+{
+    uint32_t *place = queue_state(worker, fingerprint);
+    if (place)
+        memcpy(place, state, worker->frontier.out->slots * sizeof *place);
+}
+
+/* Sends the successors that belong to other ranks. True if there are any. */
+static bool send_successors(struct worker *worker, const uint32_t *base, uint64_t key, uint32_t from, uint32_t to,
+                            uint32_t question)
+{
+    const struct exchange *exchange = worker->crew->exchange;
+    bool any = false;
+    for (uint32_t i = from; i < to; i++) {
+        const struct successor *successor = &worker->expander.successors[i];
+        if (exchange_is_own(exchange, successor->key.half[0]))
+            continue;
+        if (__builtin_expect(successor->violations, 0))
+            report_step(worker, key, successor);
+        exchange_send(worker, base, successor, key, question);
+        any = true;
+    }
+    return any;
+}
+
+/* Is at least one of the successors still to be expanded? ASKED: other ranks know. */
+enum openness { CLOSED, OPEN, ASKED };
+
+/*
+ * Adds some of the successors to the table and queues the new ones. In a depth-first search it is known only of new
+ * ones that they are still to be expanded. `asks`: if no state of this rank decides it, the owners of the others do.
+ */
+static enum openness add_successors(struct worker *worker, const uint32_t *base, struct fingerprint fingerprint,
+                                    uint32_t from, uint32_t to, bool asks)
+{
+    const struct exchange *exchange = worker->crew->exchange;
     const uint64_t key = key_of(worker, base, fingerprint);
     const uint32_t level = level_of(worker, key) + 1;
     uint64_t fresh = 0;
     bool open = false, back = false;
     for (uint32_t i = from; i < to; i++) {
         const struct successor *successor = &worker->expander.successors[i];
+        if (__builtin_expect(exchange != NULL, 0) && !exchange_is_own(exchange, successor->key.half[0]))
+            continue;
         if (__builtin_expect(successor->violations, 0))
             report_step(worker, key, successor);
         const enum table_answer answer = add(worker, successor->key, key, level);
@@ -154,12 +213,13 @@ static bool add_successors(struct worker *worker, const uint32_t *base, struct f
     }
     worker->may_cycle |= back;
     worker->transitions += to - from;
-    worker->fresh += fresh;
-    if (worker->fresh > COUNT_AT_ONCE) {
-        table->count += worker->fresh;
-        worker->fresh = 0;
-    }
-    return open;
+    count_fresh(worker, fresh);
+    if (__builtin_expect(exchange == NULL, 1))
+        return open ? OPEN : CLOSED;
+    const bool question = asks && !open;
+    const bool sent =
+        send_successors(worker, base, key, from, to, question ? (uint32_t)exchange->next.count : NO_QUESTION);
+    return open ? OPEN : question && sent ? ASKED : CLOSED;
 }
 
 static void expand_group(struct worker *worker, const struct chunk *chunk, uint32_t first, uint32_t count)
@@ -182,44 +242,70 @@ static void expand_group(struct worker *worker, const struct chunk *chunk, uint3
             table_expect(table, expander->successors[j].key);
     }
     for (uint32_t i = 0, from = 0; i < count; from = worker->successor_ends[i++]) {
-        add_successors(worker, worker->base[i], worker->fingerprints[i], from, worker->successor_ends[i]);
+        add_successors(worker, worker->base[i], worker->fingerprints[i], from, worker->successor_ends[i], false);
         if (!worker->obligations[i])
             judge_end_state(worker, worker->base[i], worker->fingerprints[i]);
     }
 }
 
-/* Expands a message that may arrive before all other events. */
-static bool try_messages(struct worker *worker, uint32_t *state, struct fingerprint fingerprint, uint32_t alive)
+/* The next candidate: a message that may arrive before all other events, then a persistent set of nodes. */
+static bool expand_candidate(struct worker *worker, uint32_t *state, struct fingerprint fingerprint, uint32_t alive,
+                             struct attempt *attempt)
 {
     struct expander *expander = &worker->expander;
-    for (uint32_t slot = 0; (slot = reducer_next_message(&worker->reducer, state, alive, slot));) {
-        expand_clear(expander);
-        expand_delivery(expander, state, fingerprint, slot);
-        if (add_successors(worker, state, fingerprint, 0, expander->count)) {
-            reducer_note_message(&worker->reducer, state, alive, slot);
+    uint32_t nodes = EVERY_NODE;
+    if (attempt->phase == ATTEMPT_MESSAGES) {
+        const uint32_t slot = reducer_next_message(&worker->reducer, state, alive, attempt->slot);
+        if (slot) {
+            attempt->slot = slot;
+            expand_clear(expander);
+            expand_delivery(expander, state, fingerprint, slot);
             return true;
         }
+        attempt->phase = ATTEMPT_NODES;
     }
+    while (reducer_next_set(&worker->reducer, state, alive, &attempt->tried, &nodes)) {
+        expand_clear(expander);
+        expand(expander, state, fingerprint, nodes);
+        if (reducer_may_take(expander))
+            return true;
+    }
+    attempt->phase = ATTEMPT_ALL;
     return false;
 }
 
-/* Expands the events of a persistent set of nodes. */
-static bool try_nodes(struct worker *worker, uint32_t *state, struct fingerprint fingerprint, uint32_t alive)
+static void note_reduced(struct worker *worker, const uint32_t *state, uint32_t alive, const struct attempt *attempt)
 {
-    struct expander *expander = &worker->expander;
-    uint32_t nodes = EVERY_NODE, tried = 0;
-    while (reducer_next_set(&worker->reducer, state, alive, &tried, &nodes)) {
-        expand_clear(expander);
-        expand(expander, state, fingerprint, nodes);
-        if (reducer_may_take(expander) && add_successors(worker, state, fingerprint, 0, expander->count))
-            return true;
-    }
-    return false;
+    if (attempt->phase == ATTEMPT_MESSAGES)
+        reducer_note_message(&worker->reducer, state, alive, attempt->slot);
+    worker->reduced = true;
+    worker->saved++;
 }
 
 /*
  * A reduced set must lead to a state that is not expanded yet. Otherwise the other events might be left out for ever.
+ * Tries one candidate after the other; if other ranks must say whether it does, the state waits.
  */
+static void try_candidates(struct worker *worker, uint32_t *state, struct fingerprint fingerprint, uint32_t alive,
+                           struct attempt *attempt)
+{
+    struct expander *expander = &worker->expander;
+    while (attempt->phase != ATTEMPT_ALL && expand_candidate(worker, state, fingerprint, alive, attempt)) {
+        const enum openness openness = add_successors(worker, state, fingerprint, 0, expander->count, true);
+        if (openness == OPEN)
+            note_reduced(worker, state, alive, attempt);
+        else if (openness == ASKED)
+            exchange_keep(worker->crew->exchange, state, fingerprint, attempt);
+        if (openness != CLOSED)
+            return;
+    }
+    expand_clear(expander);
+    expand(expander, state, fingerprint, EVERY_NODE);
+    add_successors(worker, state, fingerprint, 0, expander->count, false);
+    if (!expander->obligations)
+        judge_end_state(worker, state, fingerprint);
+}
+
 static void expand_reduced(struct worker *worker, const struct chunk *chunk, uint32_t index)
 {
     struct expander *expander = &worker->expander;
@@ -229,27 +315,42 @@ static void expand_reduced(struct worker *worker, const struct chunk *chunk, uin
         fingerprint = symmetry_represent(&expander->symmetry, state, fingerprint);
     const uint32_t alive = expand_alive(expander, state);
     const bool worth_trying = setting_is_stable(&worker->crew->model->setting, alive);
+    struct attempt attempt = {.phase = worth_trying ? ATTEMPT_MESSAGES : ATTEMPT_ALL};
     worker->expanded += worth_trying;
-    if (worth_trying &&
-        (try_messages(worker, state, fingerprint, alive) || try_nodes(worker, state, fingerprint, alive))) {
-        worker->reduced = true;
-        worker->saved++;
-        return;
+    try_candidates(worker, state, fingerprint, alive, &attempt);
+}
+
+void visit_decided(struct worker *worker)
+{
+    struct crew *crew = worker->crew;
+    const struct undecided_list *list = &crew->exchange->now;
+    for (size_t i = 0; i < list->count && !crew->stop && !crew->model->out_of_memory; i++) {
+        struct undecided *it = &list->states[i];
+        uint32_t *state = worker->base[0];
+        memset(state, 0, MOST_SLOTS * sizeof *state);
+        memcpy(state, list->words.words + it->at, it->slots * sizeof *state);
+        const uint32_t alive = expand_alive(&worker->expander, state);
+        if (it->open)
+            note_reduced(worker, state, alive, &it->attempt);
+        else
+            try_candidates(worker, state, it->fingerprint, alive, &it->attempt);
+        exchange_receive(worker);
     }
-    expand_clear(expander);
-    expand(expander, state, fingerprint, EVERY_NODE);
-    add_successors(worker, state, fingerprint, 0, expander->count);
-    if (!expander->obligations)
-        judge_end_state(worker, state, fingerprint);
 }
 
 void visit(struct worker *worker, const struct chunk *chunk, uint32_t first, uint32_t count)
 {
     const struct crew *crew = worker->crew;
     if (crew->gain.on)
-        for (uint32_t i = 0; i < count && !crew->stop && !crew->model->out_of_memory; i++)
+        for (uint32_t i = 0; i < count && !crew->stop && !crew->model->out_of_memory; i++) {
             expand_reduced(worker, chunk, first + i);
+            if (crew->exchange)
+                exchange_receive(worker);
+        }
     else
-        for (uint32_t i = 0; i < count && !crew->stop && !crew->model->out_of_memory; i += GROUP)
+        for (uint32_t i = 0; i < count && !crew->stop && !crew->model->out_of_memory; i += GROUP) {
             expand_group(worker, chunk, first + i, count - i < GROUP ? count - i : GROUP);
+            if (crew->exchange)
+                exchange_receive(worker);
+        }
 }

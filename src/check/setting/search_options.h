@@ -41,6 +41,7 @@ struct cv_check_options {
     bool wide;                  /* fingerprints of 128 bits */
     const char *disk;           /* the directory that keeps the frontier; NULL: memory keeps it */
     struct cv_checkpoint *checkpoint; /* where to write checkpoints, and to go on from; NULL: nowhere */
+    struct cv_ranks *ranks;           /* that share the search; NULL: there is one */
     const char *property;             /* look for violations of this property only; NULL: of all */
     volatile sig_atomic_t *interrupted;
     void (*progress)(void *context, const struct cv_check_progress *progress);

@@ -115,6 +115,11 @@ uint32_t model_add_message(struct model *model, const struct cv_message *message
     return number;
 }
 
+uint32_t model_keep_message(struct model *model, const struct cv_message *message, size_t length)
+{
+    return add(model, &model->messages, message, length);
+}
+
 /* ---- promises ---- */
 
 void model_add_promise_test(struct model *model, struct promise_test *test)

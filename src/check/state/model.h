@@ -129,6 +129,9 @@ uint32_t model_add_budgets(struct model *model, const struct budgets *budgets);
  */
 uint32_t model_add_message(struct model *model, const struct cv_message *message, uint32_t alive);
 
+/* The number of a message that another rank has numbered: it is as its receiver sees it already. */
+uint32_t model_keep_message(struct model *model, const struct cv_message *message, size_t length);
+
 /* The contents with a changed first message: still the first, or at its sorted position if there is no order. */
 uint32_t model_put_back(struct model *model, uint32_t first, uint32_t rest);
 /* The contents with one more message. */

@@ -7,6 +7,7 @@
 
 #include "check/arrangement.h"
 #include "cli/command.h"
+#include "ranks/ranks.h"
 
 /* Is the arrangement free? --ids, a file of edges, and attributes each fix it. */
 static bool is_free(const struct check_request *request)
@@ -182,6 +183,7 @@ int check_arrangements(struct check_request *request, struct cv_scenario *scenar
                        struct cv_complaint *complaint)
 {
     struct cv_check_options now = *options;
+    struct cv_ranks *ranks = now.ranks;
     struct cv_arrangement arrangement = {.count = 1};
     struct saved_arrangements saved;
     int error = check_fits(request, scenario, complaint);
@@ -201,7 +203,10 @@ int check_arrangements(struct check_request *request, struct cv_scenario *scenar
             keep(&saved, result, request->arrangement + 1);
             cv_checkpoint_note(now.checkpoint, CHECKPOINT_ARRANGEMENTS, &saved, sizeof saved);
         }
-        if (command_interrupted) {
+        bool interrupted = command_interrupted;
+        if (ranks)
+            cv_ranks_broadcast(ranks, 0, &interrupted, sizeof interrupted);
+        if (interrupted) {
             if (searched && request->checkpoint.path) /* otherwise the search has written one */
                 cv_checkpoint_write(now.checkpoint, NULL, NULL);
             break_off(result);

@@ -6,10 +6,12 @@
 #include "cli/command.h"
 #include "cli/study/check_arrangements.h"
 #include "cli/study/check_report.h"
+#include "cli/study/job.h"
 #include "cli/study/replay_file.h"
 #include "cli/study/sim_outputs.h"
 #include "core/wall_clock.h"
 #include "guard/guarded.h"
+#include "ranks/launch.h"
 
 struct progress {
     struct command_progress line;
@@ -73,27 +75,59 @@ static int tell(const struct check_report *report, struct cv_complaint *complain
     return 0;
 }
 
-static int run(struct check_request *request)
+/* What keeps ranks from sharing a search; NULL: nothing. */
+static const char *obstacle(const struct check_request *request)
+{
+    if (request->options.deep)
+        return "--depth-first goes on from its newest state";
+    if (request->options.threads > 1)
+        return "--threads is for one rank; more ranks do the same";
+    if (request->options.disk)
+        return "--disk keeps the files of one rank";
+    return request->checkpoint.path || request->checkpoint.resume ? "a checkpoint is that of one rank" : NULL;
+}
+
+/* The ranks that search. One that goes without the others hears of no memory but its own. */
+static struct cv_ranks *searchers(const struct check_request *request, struct cv_ranks *ranks)
+{
+    const char *reason = cv_ranks_count(ranks) > 1 ? obstacle(request) : NULL;
+    if (reason && job_tells(ranks))
+        fprintf(stderr, "conclave: the first rank searches alone: %s\n", reason);
+    return cv_ranks_count(ranks) > 1 && !reason ? ranks : NULL;
+}
+
+static int run(struct check_request *request, struct cv_ranks *ranks)
 {
     struct cv_complaint complaint = {{0}};
     struct cv_scenario scenario = {0};
     struct cv_check_result result = {0};
     struct progress progress = {.line.started = cv_wall_seconds(), .request = request};
+    struct cv_check_options options = request->options;
+    options.ranks = searchers(request, ranks);
+    if (!options.ranks && !job_tells(ranks))
+        return EXIT_HELD;
     int error = cv_plan_build(&request->group.plan, &scenario, &complaint);
     if (!error)
         error = check_resume(request, &scenario, &complaint);
-    struct cv_check_options options = request->options;
+    options.checkpoint = request->options.checkpoint;
     options.interrupted = &command_interrupted;
-    if (isatty(STDERR_FILENO)) {
+    if (options.ranks && !request->has_memory)
+        options.memory /= cv_ranks_count(ranks);
+    if (job_tells(ranks) && cv_launch_shows()) {
         options.progress = show_progress;
         options.progress_context = &progress;
     }
     if (!error)
         error = check_arrangements(request, &scenario, &options, &result, &complaint);
     command_progress_end(&progress.line);
-    if (!error)
-        error = tell(&(struct check_report){request, &scenario, &result}, &complaint);
-    const int code = error ? command_fail(error, &complaint) : command_exit_code(result.judgement.verdict);
+    int code = EXIT_HELD;
+    if (job_tells(ranks)) {
+        if (!error)
+            error = tell(&(struct check_report){request, &scenario, &result}, &complaint);
+        code = error ? command_fail(error, &complaint) : command_exit_code(result.judgement.verdict);
+    } else {
+        result.trail.decisions = NULL;
+    }
     cv_check_free(&result);
     cv_scenario_free(&scenario);
     return code;
@@ -104,12 +138,15 @@ int command_check(int argc, char **argv)
     struct check_request request;
     struct cv_complaint complaint = {{0}};
     int code;
+    struct cv_ranks *ranks = job_begin(&code);
+    if (!ranks)
+        return code;
     const int error = check_read(argc, argv, &request, &complaint);
-    if (options_settled(&check_options, error, request.help, &complaint, &code)) {
+    if (job_settled(ranks, &check_options, error, request.help, &complaint, &code)) {
         command_catch_signals();
         cv_guard_every_step();
-        code = run(&request);
+        code = run(&request, ranks);
     }
     check_free(&request);
-    return code;
+    return job_end(ranks, code);
 }

@@ -34,6 +34,7 @@ static int take_memory(void *context, const char *value, struct cv_complaint *co
         return cv_complain(complaint, "--memory %s: expected a size of at least 16M, as in 500M or 16G",
                            cv_brief(value).text);
     request->options.memory = bytes << shift;
+    request->has_memory = true;
     return 0;
 }
 

@@ -20,6 +20,7 @@ struct check_request {
     cv_id inside;                           /* the node that is inside from the beginning */
     struct cv_checkpoint checkpoint;        /* --checkpoint, --every and --resume */
     bool has_every;                         /* --every is given */
+    bool has_memory;                        /* --memory is given */
     char stopped[64];                       /* why a check before the one that goes on was not complete */
     char *identity;                         /* what is checked: a line for each option that counts */
     char *go_on;                            /* the command that goes on from the checkpoint */
