@@ -56,6 +56,16 @@ def examples():
             assert done.returncode == 0 and not errors, (example, done.returncode, errors)
             assert re.fullmatch(r"(copying [abc] with fence \d+\n){3}", out), (example, out)
             notices_its_loss(path, text, node, directory)
+            refuses_what_it_does_not_know(path, text, node, directory)
+
+
+def refuses_what_it_does_not_know(path, text, node, directory):
+    """An option under a wrong name would silently be the usual value."""
+    wrong = text.replace('"backup")', '"backup", ttl_ms=1)').replace('"backup",', '"backup", { ttl: 1000 },' if path.suffix == ".mjs" else '"backup",')
+    path.write_text(wrong, encoding="utf-8")
+    done = start(path, node, directory)
+    out, errors = done.communicate(timeout=PATIENCE)
+    assert done.returncode != 0 and not out and ("ttl_ms" in errors or "no option ttl:" in errors), (path.name, done.returncode, out, errors)
 
 
 def notices_its_loss(path, text, node, directory):

@@ -379,7 +379,14 @@ async function lateAfter(ms, answer) {
   return sleep(ms, LATE, { signal: end.signal }).catch(() => answer);
 }
 
-function checked(names, { waitMs, ttlMs = 10000, everyMs, signal, onLost, onAskback, onPosition } = {}) {
+const OPTIONS =
+  "waitMs ttlMs everyMs signal onLost onAskback onPosition shared permits reentrant priority value".split(" ");
+
+// An option that is not known is a mistake: `ttl` in place of `ttlMs` would silently be ten seconds.
+function checked(names, options = {}) {
+  const { waitMs, ttlMs = 10000, everyMs, signal, onLost, onAskback, onPosition } = options;
+  for (const key of Object.keys(options))
+    if (!OPTIONS.includes(key)) throw new Invalid(`no option ${key}: expected some of ${OPTIONS.join(", ")}`);
   for (const name of names) {
     const length = typeof name === "string" ? Buffer.byteLength(name) : 0;
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
