@@ -27,10 +27,10 @@ FUZZERS |= {"formula": ["src/core/**/*.c"], "graph": ["src/core/**/*.c"], "http"
             "key": [*TEXT, "src/secure/key.c", "src/secure/openssl.c"], "pattern": TEXT, "plan": ALGORITHMS,
             "recording": [*ALGORITHMS, "src/cli/study/recording.c", "src/cli/study/recording_run.c", "src/property/**/*.c"],
             "settings": [*ALGORITHMS, "src/live/settings/*.c", "src/secure/acl.c", "src/group/terms.c"]}
-FUZZERS["replay"] = [*ALGORITHMS, "src/guard/*.c", "src/plugin/*.c", "src/secure/digest.c", "src/secure/openssl.c", "src/check/**/*.c", "src/saved/*.c", "src/explore/decision_text.c", "src/property/**/*.c", "src/show/**/*.c",
+FUZZERS["replay"] = [*ALGORITHMS, "src/guard/*.c", "src/plugin/*.c", "src/secure/digest.c", "src/secure/openssl.c", "src/check/**/*.c", "src/ranks/*.c", "src/saved/*.c", "src/explore/decision_text.c", "src/property/**/*.c", "src/show/**/*.c",
                      *(f"src/cli/{name}.c" for name in ("study/replay_file", "study/check_options", "study/check_report",
                                                         "study/sim_options", "study/plugin", "study/plugin_source", "study/step_limit", "study/resumption", "options", "nearest", "command"))]
-FUZZERS["explore"] = [*ALGORITHMS, "src/guard/*.c", "src/explore/*.c", "src/check/**/*.c", "src/saved/*.c", "src/property/**/*.c", "src/show/**/*.c"]
+FUZZERS["explore"] = [*ALGORITHMS, "src/guard/*.c", "src/explore/*.c", "src/check/**/*.c", "src/ranks/*.c", "src/saved/*.c", "src/property/**/*.c", "src/show/**/*.c"]
 FUZZERS["node"] = [*ALGORITHMS, "src/group/**/*.c", "src/live/**/*.c", "src/service/**/*.c", "src/resp/*.c", "src/secure/**/*.c"]
 WRAPPED = ["disk_open", "disk_close", "uv_run", "uv_queue_work", "uv_getaddrinfo"]  # see fuzz/world.h
 LIBRARIES = {"formula": ["-lm", "-lxxhash"], "graph": ["-lm", "-lxxhash"], "http": ["-luv"], "key": ["-ldl"],
