@@ -72,7 +72,7 @@ def check_labels():
     split = facts_of("conclave sim bully -n 2 --labels p,q --partition 1/2@0.. --start all")
     yield "a reason with labels", "node p follows p, node q follows q" in split["reason"], True
     story = run("conclave check maekawa-plain -n 2 --labels x,y").stdout
-    yield "a counterexample with labels", "x wants to enter" in story and "x, y wait for ever" in story, True
+    yield "a counterexample with labels", "x wants to enter" in story and bool(re.search(r"(x, y|y, x) wait for ever", story)), True
     lists = run("conclave sim ring-list -n 3 --labels a..c --transcript").stdout
     yield "a list of labels", "coordinator(c, [a b])" in lists, True
 
