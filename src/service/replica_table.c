@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "service/recipe.h"
 #include "service/replica_file.h"
 #include "service/service.h"
 
@@ -128,8 +129,11 @@ struct replica *replica_add(struct cv_service *service, enum recipe recipe, stru
     return replica;
 }
 
+/* Orders of clients that went away may still wait for an answer when the node ends. */
 static void free_replica(struct replica *replica)
 {
+    while (replica->orders)
+        recipe_end(replica->orders);
     replica_drop_asks(replica);
     recipe_state_free(&replica->state);
     free(replica);
