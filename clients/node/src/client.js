@@ -379,8 +379,9 @@ async function lateAfter(ms, answer) {
   return sleep(ms, LATE, { signal: end.signal }).catch(() => answer);
 }
 
-const OPTIONS =
-  "waitMs ttlMs everyMs signal onLost onAskback onPosition shared permits reentrant priority value".split(" ");
+const OPTIONS = "waitMs ttlMs everyMs signal onLost onAskback onPosition shared permits reentrant priority value".split(
+  " ",
+);
 
 // An option that is not known is a mistake: `ttl` in place of `ttlMs` would silently be ten seconds.
 function checked(names, options = {}) {
