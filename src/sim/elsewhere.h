@@ -9,10 +9,19 @@
 
 #include <conclave/runtime.h>
 
-/* Before messages to another worker that are due at one time. */
+/* Before rows of messages to another worker that are due at one time. */
 struct elsewhere_due {
     uint64_t due;
-    uint64_t bytes; /* of the messages */
+    uint64_t bytes; /* of the rows */
+};
+
+/*
+ * Before the first message of a row: messages to one node after the other, alike but for the receiver and the sender's
+ * clock. What a node tells everybody is such a row. To write it down costs less than to move it between two cores.
+ */
+struct elsewhere_row {
+    uint32_t further; /* messages after the first, which are not written down */
+    uint32_t ticks;   /* of the sender's clock, from one to the next */
 };
 
 /* A node with neighbours at another worker began a round; see sim/rounds.c. */
@@ -26,13 +35,15 @@ struct elsewhere_pulse {
 struct elsewhere_bytes {
     unsigned char *memory; /* the room, then the bytes */
     size_t used, room;
-    size_t last; /* where the last struct elsewhere_due stands */
+    size_t due; /* where the last struct elsewhere_due stands, */
+    size_t row; /* and the last struct elsewhere_row */
 };
 
 /* For one other worker. */
 struct elsewhere_mail {
-    struct elsewhere_bytes messages; /* after struct elsewhere_due */
+    struct elsewhere_bytes messages; /* rows, after struct elsewhere_due */
     struct elsewhere_bytes pulses;   /* struct elsewhere_pulse */
+    size_t usual;                    /* bytes that are usually sent at a time */
     uint64_t earliest;               /* when the first of the messages arrives; CV_NEVER: there is none */
     bool linked;                     /* messages there are expected */
     uint64_t answer_ticks;           /* what arrives there has no effect here for so many ticks */
@@ -42,11 +53,16 @@ struct elsewhere {
     const uint16_t *owners; /* by node: its worker; NULL: workers have blocks of nodes */
     cv_node first;          /* blocks: the nodes of this worker begin here, */
     uint32_t count;         /* and are so many */
+    cv_node last;           /* the last of them */
+    bool onward;            /* blocks of a ring: messages go to the successor */
     uint32_t nodes;         /* of the whole run */
     uint32_t workers;
     uint32_t low, width;         /* the nodes of these workers are here; width is 1 but for a process of several */
     uint64_t horizon;            /* all messages that arrive here at earlier ticks are known */
     struct elsewhere_mail *mail; /* by worker */
+    uint32_t recent;             /* blocks: a message went to this worker last, */
+    cv_node recent_first;        /* whose nodes begin here, */
+    uint32_t recent_count;       /* and are so many */
     size_t headroom;             /* bytes before the messages in their memory */
     bool early;                  /* a message took a way that nobody expected, so promises were wrong */
     bool doubtful;               /* something may be violated, and only a run that is not shared can tell */
@@ -67,6 +83,12 @@ static inline uint32_t elsewhere_owner(const struct elsewhere *elsewhere, cv_nod
                              : (uint32_t)((uint64_t)node * elsewhere->workers / elsewhere->nodes);
 }
 
+/* The first node of a worker's block. */
+static inline cv_node elsewhere_block_begin(const struct elsewhere *elsewhere, uint64_t worker)
+{
+    return (cv_node)((worker * elsewhere->nodes + elsewhere->workers - 1) / elsewhere->workers);
+}
+
 static inline unsigned char *elsewhere_bytes(const struct elsewhere *elsewhere, const struct elsewhere_bytes *bytes)
 {
     return bytes->memory + elsewhere->headroom;
@@ -77,6 +99,28 @@ unsigned char *elsewhere_append(struct elsewhere *elsewhere, struct elsewhere_by
 
 /* Keeps a message for the worker of its receiver. */
 void elsewhere_send(struct elsewhere *elsewhere, const struct cv_message *message, uint64_t due);
+
+/*
+ * The message at hand among rows, and the next one: the row is changed to begin with it. After the last message of a
+ * row, `*at` is at the next row.
+ */
+static inline struct cv_message *elsewhere_message(unsigned char *at)
+{
+    return (void *)(at + sizeof(struct elsewhere_row));
+}
+
+static inline void elsewhere_next(unsigned char **at)
+{
+    struct elsewhere_row *row = (void *)*at;
+    struct cv_message *message = elsewhere_message(*at);
+    if (!row->further) {
+        *at += sizeof *row + cv_message_bytes(message);
+        return;
+    }
+    row->further--;
+    message->to++;
+    message->clock = (message->clock + row->ticks) & CV_CLOCK_MASK;
+}
 
 /* Keeps the news of a round for that worker. */
 void elsewhere_tell(struct elsewhere *elsewhere, uint32_t worker, struct elsewhere_pulse pulse);

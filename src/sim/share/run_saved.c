@@ -115,6 +115,19 @@ static void write_message(uint64_t due, const struct cv_message *message, const 
     sink->put(sink->context, record, sizeof head + cv_message_bytes(message));
 }
 
+static void write_ahead(const struct ahead *ahead, const struct record_sink *sink)
+{
+    unsigned char *rows = malloc(ahead->bytes), *at = rows;
+    if (!rows) {
+        sink->put(sink->context, NULL, 0);
+        return;
+    }
+    memcpy(rows, ahead->rows, ahead->bytes);
+    for (; at < rows + ahead->bytes; elsewhere_next(&at))
+        write_message(ahead->due, elsewhere_message(at), sink);
+    free(rows);
+}
+
 /* Those of one tick stay in their order. In a far list the time stands before each. */
 static void write_list(struct calendar_list *list, uint64_t due, bool far, bool alarms, const struct record_sink *sink)
 {
@@ -185,11 +198,7 @@ static void write_worker(const struct share_worker *worker, unsigned char *recor
         write_calendar(&sim->backward, false, sink);
     write_calendar(&sim->alarms, true, sink);
     for (size_t i = 0; i < worker->ahead_count; i++)
-        for (size_t at = 0; at < worker->ahead[i].bytes;) {
-            const struct cv_message *message = (const void *)(worker->ahead[i].messages + at);
-            write_message(worker->ahead[i].due, message, sink);
-            at += cv_message_bytes(message);
-        }
+        write_ahead(&worker->ahead[i], sink);
     write_channels(worker, sink);
     for (uint64_t i = 0; sim->load && i < sim->load->entry_count; i++) {
         const struct saved_entry entry = {RECORD_ENTRY, (uint64_t)worker->number << ENTRY_BITS | i, sim->load->turns[i],

@@ -56,6 +56,7 @@ static int find_neighbours(struct share_worker *worker)
             .crossing = split->least_delay * (ring ? worker->elsewhere.count : 1),
             .promise = split->least_delay,
             .promised = split->least_delay,
+            .owed = CV_NEVER,
         };
     }
     return 0;
@@ -84,7 +85,7 @@ void worker_free(struct share_worker *worker)
     for (uint32_t i = 0; i < worker->neighbour_count; i++)
         free(worker->neighbours[i].unheeded);
     for (size_t i = 0; i < worker->ahead_count; i++)
-        free(worker->ahead[i].messages);
+        free(worker->ahead[i].rows);
     free(worker->elsewhere.mail);
     free(worker->neighbours);
     free(worker->ahead);
@@ -129,7 +130,7 @@ static bool precedes(const struct ahead *one, const struct ahead *other)
     return one->due < other->due || (one->due == other->due && one->number < other->number);
 }
 
-static void keep_ahead(struct share_worker *worker, uint64_t due, const void *messages, size_t bytes)
+static void keep_ahead(struct share_worker *worker, uint64_t due, const void *rows, size_t bytes)
 {
     if (worker->ahead_count == worker->ahead_room) {
         const size_t room = worker->ahead_room ? worker->ahead_room * 2 : 64;
@@ -142,11 +143,11 @@ static void keep_ahead(struct share_worker *worker, uint64_t due, const void *me
         worker->ahead_room = room;
     }
     const struct ahead it = {due, worker->ahead_number++, malloc(bytes), bytes};
-    if (!it.messages) {
+    if (!it.rows) {
         worker->sim->out_of_memory = true;
         return;
     }
-    memcpy(it.messages, messages, bytes);
+    memcpy(it.rows, rows, bytes);
     size_t at = worker->ahead_count++;
     for (; at && precedes(&it, &worker->ahead[(at - 1) / 2]); at = (at - 1) / 2)
         worker->ahead[at] = worker->ahead[(at - 1) / 2];
@@ -168,13 +169,10 @@ static struct ahead take_ahead(struct share_worker *worker)
     return first;
 }
 
-static void put_in_calendar(struct cv_sim *sim, uint64_t due, const unsigned char *messages, size_t bytes)
+static void put_in_calendar(struct cv_sim *sim, uint64_t due, unsigned char *rows, size_t bytes)
 {
-    for (const unsigned char *at = messages, *end = at + bytes; at < end;) {
-        const struct cv_message *message = (const void *)at;
-        at += cv_message_bytes(message);
-        quick_put(sim, message, due);
-    }
+    for (const unsigned char *end = rows + bytes; rows < end; elsewhere_next(&rows))
+        quick_put(sim, elsewhere_message(rows), due);
 }
 
 /* Is the place of that tick in the calendar its own? */
@@ -188,17 +186,26 @@ static void admit_ahead(struct share_worker *worker)
     struct cv_sim *sim = worker->sim;
     while (worker->ahead_count && fits(sim, worker->ahead[0].due)) {
         const struct ahead it = take_ahead(worker);
-        put_in_calendar(sim, it.due, it.messages, it.bytes);
-        free(it.messages);
+        put_in_calendar(sim, it.due, it.rows, it.bytes);
+        free(it.rows);
     }
 }
 
 void worker_keep(struct share_worker *worker, uint64_t due, const struct cv_message *message)
 {
-    if (fits(worker->sim, due))
+    const size_t bytes = sizeof(struct elsewhere_row) + cv_message_bytes(message);
+    if (fits(worker->sim, due)) {
         quick_put(worker->sim, message, due);
-    else
-        keep_ahead(worker, due, message, cv_message_bytes(message));
+        return;
+    }
+    struct elsewhere_row *row = calloc(1, bytes);
+    if (!row) {
+        worker->sim->out_of_memory = true;
+        return;
+    }
+    memcpy(row + 1, message, bytes - sizeof *row);
+    keep_ahead(worker, due, row, bytes);
+    free(row);
 }
 
 void worker_forget_promises(struct share_worker *worker)
@@ -209,10 +216,10 @@ void worker_forget_promises(struct share_worker *worker)
 
 /* ---- hearing from others ---- */
 
-static void take_messages(struct share_worker *worker, const struct batch *batch)
+static void take_messages(struct share_worker *worker, struct neighbour *neighbour, struct batch *batch)
 {
     struct cv_sim *sim = worker->sim;
-    const unsigned char *at = batch->bytes, *end = at + batch->head.message_size;
+    unsigned char *at = batch->bytes, *end = at + batch->head.message_size;
     while (at < end) {
         struct elsewhere_due head;
         memcpy(&head, at, sizeof head);
@@ -220,6 +227,7 @@ static void take_messages(struct share_worker *worker, const struct batch *batch
         worker->elsewhere.early |= head.due <= sim->now;
         if (worker->elsewhere.early)
             return;
+        neighbour->owed = earlier(neighbour->owed, head.due + 1);
         if (fits(sim, head.due))
             put_in_calendar(sim, head.due, at, head.bytes);
         else
@@ -233,13 +241,13 @@ static void take_messages(struct share_worker *worker, const struct batch *batch
     }
 }
 
-static void take_mail(struct share_worker *worker, const struct batch *batch)
+static void take_mail(struct share_worker *worker, struct batch *batch)
 {
     struct neighbour *neighbour = worker->neighbours;
     while (neighbour->worker != batch->head.from)
         neighbour++;
     admit_ahead(worker);
-    take_messages(worker, batch);
+    take_messages(worker, neighbour, batch);
     const bool content = batch->head.message_size || batch->head.pulse_size;
     neighbour->taken += content;
     worker->taken += content;
@@ -442,7 +450,9 @@ static struct batch *wrap(struct share_worker *worker, struct elsewhere_mail *ma
         memcpy(at, elsewhere_bytes(&worker->elsewhere, &mail->pulses), pulses);
     struct batch *batch = (void *)mail->messages.memory;
     batch->head = (struct batch_head){.message_size = messages, .pulse_size = pulses};
-    mail->messages = (struct elsewhere_bytes){.room = messages + pulses};
+    /* The next one may be as large. A tick without messages does not change that. */
+    const size_t room = messages + pulses > mail->usual / 2 ? messages + pulses : mail->usual;
+    mail->messages = (struct elsewhere_bytes){.room = mail->usual = room};
     mail->pulses.used = 0;
     return batch;
 }
@@ -485,8 +495,10 @@ static void flush(struct share_worker *worker)
                     earlier(bounds[i], later(next_from(worker, &worker->neighbours[other]), neighbour->crossing));
         /* What the neighbour's own mail brings about was not promised before. Now it is, and may come sooner. */
         const bool news = neighbour->told != neighbour->taken, better = bounds[i] > neighbour->promised;
-        if (news || better)
+        if (news || better) {
             neighbour->promised = bounds[i];
+            neighbour->owed = CV_NEVER;
+        }
         if (news || better || mail->messages.used || mail->pulses.used)
             send_batch(worker, neighbour);
     }
@@ -502,6 +514,20 @@ static uint64_t find_horizon(const struct share_worker *worker)
     return horizon;
 }
 
+/*
+ * When a neighbour may be waiting for a new promise: when the last one has run out, or when this worker has played what
+ * the neighbour sent. A worker that went on without a word until its own horizon would then wait for the neighbour as
+ * long as the neighbour had waited, and so on: they would take turns instead of playing at the same time.
+ */
+static uint64_t need_promise(const struct share_worker *worker, uint64_t next)
+{
+    uint64_t first = CV_NEVER;
+    for (uint32_t i = 0; i < worker->neighbour_count; i++)
+        if (worker->neighbours[i].hears)
+            first = earlier(first, earlier(worker->neighbours[i].promised, worker->neighbours[i].owed));
+    return first > next ? first : next + 1;
+}
+
 static void play(struct share_worker *worker, uint64_t next, uint64_t horizon)
 {
     struct cv_sim *sim = worker->sim;
@@ -511,7 +537,7 @@ static void play(struct share_worker *worker, uint64_t next, uint64_t horizon)
     admit_ahead(worker);
     if (worker->ahead_count)
         horizon = earlier(horizon, worker->ahead[0].due);
-    worker->elsewhere.horizon = horizon;
+    worker->elsewhere.horizon = earlier(horizon, need_promise(worker, next));
     world_play_tick(sim, next, CV_NEVER);
 }
 

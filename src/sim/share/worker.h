@@ -36,6 +36,7 @@ struct neighbour {
     uint64_t taken;    /* batches with content from it */
     uint64_t promised; /* what it was told last */
     uint64_t told;     /* how many taken it was told last */
+    uint64_t owed;     /* it waits to hear what follows from its own mail when this tick begins here */
     struct unheeded *unheeded;
     size_t unheeded_first, unheeded_end, unheeded_room;
 };
@@ -43,7 +44,7 @@ struct neighbour {
 /* Messages that came before their place in the calendar was free. */
 struct ahead {
     uint64_t due, number;
-    unsigned char *messages;
+    unsigned char *rows; /* see sim/elsewhere.h */
     size_t bytes;
 };
 
