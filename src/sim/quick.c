@@ -32,6 +32,7 @@ struct quick_way {
     bool ring;   /* messages go round a ring, and the order of nodes does not matter */
     bool both;   /* on a ring: they go both ways */
     bool shared; /* some of the nodes are simulated elsewhere */
+    bool onward; /* on a shared ring: only the last node here has a successor elsewhere */
 };
 
 /*
@@ -222,7 +223,7 @@ INLINED void handle(struct cv_sim *sim, const struct cv_kind *kinds, const struc
         }
         if (!way.ring && me->used != sim->step_at)
             note_sender(sim, message->to);
-        if (way.both || way.shared)
+        if (way.onward ? message->to == sim->elsewhere->last : way.both || way.shared)
             divert(sim, way);
     } else {
         take_step(sim, kinds, message, way);
@@ -252,7 +253,9 @@ INLINED void handle_part(struct cv_sim *sim, struct calendar_part part, const st
         if (ahead < part.end)
             ahead += expect(sim, (const void *)ahead, way.unit);
         part.at += cv_message_bytes(message);
-        if (sifted && !goes_onward(sim, message))
+        if (way.onward && elsewhere_has(sim->elsewhere, message->to))
+            sim->elsewhere->early = true;
+        else if (sifted && !goes_onward(sim, message))
             put(sim, &sim->backward, message, sim->now);
         else
             handle(sim, kinds, message, list, way);
@@ -368,7 +371,8 @@ INLINED size_t handle_tick(struct cv_sim *sim, const struct calendar_list *list,
         sim->run.time = sim->now;
         const bool lax = !way.asks && !sim->orderly && !sim->arrivals.ring;
         if (way.ring || is_alone(due) || (lax && (ascending || is_ordered(sim))))
-            handled = handle_list(sim, &sim->mail, list, way.ring && way.unit && !way.both && !way.shared, way);
+            handled = handle_list(sim, &sim->mail, list,
+                                  way.ring && way.unit && !way.both && (!way.shared || way.onward), way);
         else
             handled = handle_sorted(sim, &sim->mail, list, way);
     }
@@ -452,6 +456,11 @@ static __attribute__((noinline)) void shared_ring_unit(struct cv_sim *sim)
     handle_ticks(sim, (struct quick_way){.unit = true, .ring = true, .shared = true});
 }
 
+static __attribute__((noinline)) void shared_onward_unit(struct cv_sim *sim)
+{
+    handle_ticks(sim, (struct quick_way){.unit = true, .ring = true, .shared = true, .onward = true});
+}
+
 static __attribute__((noinline)) void shared_ring_random(struct cv_sim *sim)
 {
     handle_ticks(sim, (struct quick_way){.ring = true, .shared = true});
@@ -481,7 +490,7 @@ void quick_mail(struct cv_sim *sim)
     if (sim->asks)
         asking(sim, unit);
     else if (sim->elsewhere && sim->sided)
-        (unit ? shared_ring_unit : shared_ring_random)(sim);
+        (!unit ? shared_ring_random : sim->elsewhere->onward ? shared_onward_unit : shared_ring_unit)(sim);
     else if (sim->elsewhere)
         (unit ? shared_network_unit : shared_network_random)(sim);
     else if (sim->sided)

@@ -18,10 +18,12 @@ static cv_node block_begin(const struct split *split, uint64_t worker)
 
 struct elsewhere split_part(const struct split *split, uint32_t worker, uint32_t width)
 {
-    const cv_node first = block_begin(split, worker);
+    const cv_node first = block_begin(split, worker), end = block_begin(split, (uint64_t)worker + width);
     return (struct elsewhere){.owners = split->owners,
                               .first = first,
-                              .count = block_begin(split, (uint64_t)worker + width) - first,
+                              .count = end - first,
+                              .last = end - 1,
+                              .onward = split->shape == SPLIT_RING,
                               .nodes = split->nodes,
                               .workers = split->workers,
                               .low = worker,
