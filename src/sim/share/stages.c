@@ -172,11 +172,12 @@ static size_t read_records(struct file_reader *reader, unsigned char **bytes, si
             break;
         }
         if (!*bytes || needed > *room) {
-            unsigned char *grown = realloc(*bytes, needed);
+            const size_t more = needed > BLOCK_BYTES ? needed : BLOCK_BYTES;
+            unsigned char *grown = realloc(*bytes, more);
             if (!grown)
                 return SIZE_MAX;
             *bytes = grown;
-            *room = needed;
+            *room = more;
         }
         memcpy(*bytes + size, &next, sizeof next);
         file_read(reader, *bytes + size + sizeof next, next);
