@@ -279,7 +279,7 @@ static bool is_forgettable(const struct replica *replica)
 {
     const struct cv_service *service = replica->service;
     const struct cv_roster *roster = service->host->roster;
-    for (cv_node node = 0; replicas_outlast(service, replica->recipe) && node < roster->count; node++)
+    for (cv_node node = 0; node < roster->count; node++)
         if (roster->ids[node] != CV_NO_ID && !cv_set_has(members_of(service), node))
             return false;
     return recipe_state_is_empty(&replica->state) && !replica->asks && recipe_is_idle(replica) &&
@@ -334,15 +334,14 @@ static void settle_all(struct cv_service *service)
     count_safe(service);
 }
 
-/* What only a view keeps together is forgotten if the others may have gone on without this node. */
+/*
+ * The state stays even if others may have gone on without this node. It may be the only one with the last state: every
+ * node whose lease ran out would forget it, and one that never had it would bring back an older one.
+ */
 static void begin_view(struct replica *replica, bool apart)
 {
     struct cv_service *service = replica->service;
     replica_drop_asks(replica);
-    if (apart && !replicas_outlast(service, replica->recipe) && cv_member_agrees(service->member)) {
-        recipe_state_free(&replica->state);
-        replica->version = 0;
-    }
     replica->settled = replica->writing = replica->unsafe = false;
     replica->place = 0;
     replica->holders = is_safe_here(replica) ? cv_set_of(service->host->roster->me) : 0;

@@ -17,10 +17,11 @@
  * heard from all members takes the state with the highest version, and stores it at all members before it goes on.
  *
  * Why nothing is lost: members keep states of their own view only, and a member of the next view reports what it has
- * after it has left the last one. So a state that enough members had is reported by one of them at least. The voters
- * change only after enough of the present ones have every state (SETTLED, group/seating.h). Why no order
- * counts twice: the state itself has the results of the latest orders of each node, and a node that asks again, because
- * the primary is gone, gets that result.
+ * after it has left the last one, even if its lease has run out meanwhile. So a state that enough members had is
+ * reported by one of them at least. An empty state is forgotten only while all nodes of the group are members. The
+ * voters change only after enough of the present ones have every state (SETTLED, group/seating.h). Why no order counts
+ * twice: the state itself has the results of the latest orders of each node, and a node that asks again, because the
+ * primary is gone, gets that result.
  *
  * Versions are numbers of the view's block, as fences are: they rise over every crash, restart and change of members.
  * The numbers that clients are told are versions, too.

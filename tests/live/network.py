@@ -4,8 +4,10 @@
 import json
 import pathlib
 import random
+import re
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import threading
 import time
 
 from harness import CONCLAVE, PATIENCE, Client, Gone, free_port, in_parallel, main
+from starvation import Broken
 
 
 class Proxy:
@@ -80,8 +83,9 @@ class Proxy:
 class Network:
     """Nodes 1..count, every pair with a proxy of its own between them."""
 
-    def __init__(self, count, algorithm="central", mode="static", heartbeat=50, timeout=300, late=()):
+    def __init__(self, count, algorithm="central", mode="static", heartbeat=50, timeout=300, late=(), more=""):
         self.count = count
+        self.more = more  # lines of [group]
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="conclave-test-"))
         self.settings = (algorithm, mode, heartbeat, timeout)
         self.late = late  # pairs that hear nothing of each other until told otherwise
@@ -104,7 +108,7 @@ class Network:
             path.write_text(f"[node]\nid = {node}\nlisten = {self.address(node)}\npeers = 127.0.0.1:{ports[node]}\n"
                             f"directory = {self.directory}/node{node}\n"
                             f"[members]\n{members}[group]\nmode = {mode}\nheartbeat = {heartbeat}\ntimeout = {timeout}\n"
-                            f"[lock *]\nalgorithm = {algorithm}\n")
+                            f"{self.more}[lock *]\nalgorithm = {algorithm}\n")
             with open(self.directory / f"node{node}.log", "w", encoding="utf-8") as log:
                 self.processes.append(subprocess.Popen(
                     [CONCLAVE, "node", "--config", str(path), "--record", str(self.directory / f"node{node}.jsonl")],
@@ -117,6 +121,25 @@ class Network:
 
     def client(self, node):
         return Client(self.address(node))
+
+    def epoch(self, node):
+        client = self.client(node)
+        epoch = client.ask("VIEW")["epoch"]
+        client.close()
+        return epoch
+
+    def information(self, node, field):
+        """A number that INFO tells."""
+        client = self.client(node)
+        text = client.ask("INFO")
+        client.close()
+        return int(re.search(rf"^{field}:(-?\d+)", text, re.MULTILINE).group(1))
+
+    def pause(self, node, seconds):
+        process = self.processes[node - 1]
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGCONT)
 
     def await_views(self, expected):
         """Waits until each node is in a view with exactly these members: {node: members}. Returns {node: epoch}."""
@@ -260,5 +283,61 @@ def one_link_is_cut_in(mode):
     network.judge()
 
 
+def who_left_stays_away():
+    """Clients leave while two of five nodes do not hear the primary. The leases of the three that know of it run out one
+    after the other, in one view. The next view has what those three know, not the older lists of the other two."""
+    for _ in range(20):
+        if leave_unheard():
+            return
+    raise AssertionError("each time the log was led by a node that cannot prepare a view with all others")
+
+
+def leave_unheard():
+    """False: nothing can be said, because a node leads the log that does not reach all others."""
+    with Network(5, mode="raft", timeout=20000, more="lease = 500\n") as network:
+        before = network.epoch(1)
+        leader = network.information(1, "raft_leader")
+        primary, other, *cut_off = (node for node in range(1, 6) if node != leader)
+        names = [f"name {i}" for i in range(30)]  # the node is the primary of some of them
+        stays, leaves = network.client(leader), network.client(other)
+        kept = {name: stays.ask("MEMBERS", name, "JOIN") for name in names}
+        for name in names:
+            assert leaves.ask("MEMBERS", name, "JOIN") > kept[name]
+        links = [network.proxies[min(primary, node), max(primary, node)] for node in cut_off]
+        for proxy in links:
+            proxy.silent = True
+        time.sleep(0.1)  # a proxy may still carry what it has
+        for name in names:
+            assert leaves.ask("MEMBERS", name, "LEAVE") == 1
+        for node in (primary, other, leader):
+            network.pause(node, 0.8)
+            while network.information(node, "lease_ms") <= 0:
+                time.sleep(0.02)
+        assert [network.information(node, "lapses") for node in cut_off] == [0, 0], "the machine is too slow"
+        assert {network.epoch(node) for node in range(1, 6)} == {before}, "the machine is too slow"
+        if {network.information(node, "raft_leader") for node in (leader, other)} - {leader, other}:
+            stays.close()
+            leaves.close()
+            return False
+        assert stays.ask("STEPDOWN", other) == "OK"
+        end = time.monotonic() + PATIENCE
+        while any(network.epoch(node) == before for node in range(1, 6)):
+            assert time.monotonic() < end, "no view has begun"
+            time.sleep(0.02)
+        for proxy in links:
+            proxy.silent = False
+        for node in range(1, 6):
+            client = network.client(node)
+            for name in names:
+                listed = [entry[0] for entry in client.ask("MEMBERS", name)]
+                if listed != [kept[name]]:
+                    raise Broken(f"node {node} lists {listed} of {name}, expected {kept[name]}")
+            client.close()
+        stays.close()
+        leaves.close()
+    network.judge()
+    return True
+
+
 if __name__ == "__main__":
-    sys.exit(main([connections_break, the_network_is_cut, a_late_connection, one_link_is_cut]))
+    sys.exit(main([connections_break, the_network_is_cut, a_late_connection, one_link_is_cut, who_left_stays_away]))
