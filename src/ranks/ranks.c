@@ -9,7 +9,7 @@
 #include "ranks/launch.h"
 #include "ranks/module.h"
 
-#define YIELDS 200u
+#define YIELDS 4000u
 #define LONGEST_REST_NS 1000000
 
 struct cv_ranks {

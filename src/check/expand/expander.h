@@ -31,6 +31,7 @@ struct successor {
     bool fast_path;                /* it has no list of changes: they follow from the outcome, `slot` and `rest` */
     bool missed;                   /* a crash that the detector need not report */
     bool visible;                  /* it changes something that is judged in every state, of several nodes */
+    bool foreign;                  /* it belongs to another rank; unset if there is none */
     uint32_t action;               /* which action it is for fairness: see transition.h; 0: it need never happen */
     uint32_t sent;                 /* the node crashes after this many messages; CV_WHOLE: it does not */
     const struct outcome *outcome; /* NULL: no handler was called */

@@ -88,13 +88,10 @@ static void explain_contents(struct dictionary *dictionary, uint32_t rank, struc
     write_word(dictionary, parcel, WORD_CONTENTS, number, pair, sizeof pair);
 }
 
-void dictionary_explain(struct dictionary *dictionary, uint32_t rank, struct word_row *parcel, enum word_kind kind,
-                        uint32_t number)
+void dictionary_tell(struct dictionary *dictionary, uint32_t rank, struct word_row *parcel, enum word_kind kind,
+                     uint32_t number)
 {
     const struct model *model = dictionary->model;
-    const struct acquaintance *other = &dictionary->others[rank];
-    if (number < other->words[kind].told_room && other->words[kind].told[number])
-        return;
     if (!note_told(dictionary, rank, kind, number))
         return;
     if (kind == WORD_CONTENTS) {

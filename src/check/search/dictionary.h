@@ -40,11 +40,20 @@ void dictionary_free(struct dictionary *dictionary);
 /* Room for so many words at the end of a parcel; NULL, and the model is out of memory. */
 uint32_t *parcel_extend(struct word_row *parcel, struct model *model, size_t words);
 
-/* Adds to a parcel what the number means, unless that rank knows it. */
-void dictionary_explain(struct dictionary *dictionary, uint32_t rank, struct word_row *parcel, enum word_kind kind,
-                        uint32_t number);
+/* Adds to a parcel what the number means. */
+void dictionary_tell(struct dictionary *dictionary, uint32_t rank, struct word_row *parcel, enum word_kind kind,
+                     uint32_t number);
 
-/* Reads what dictionary_explain() has written, without its first word. Returns how many words that were. */
+/* The same, unless that rank knows it. */
+static inline void dictionary_explain(struct dictionary *dictionary, uint32_t rank, struct word_row *parcel,
+                                      enum word_kind kind, uint32_t number)
+{
+    const struct acquaintance *other = &dictionary->others[rank];
+    if (__builtin_expect(number >= other->words[kind].told_room || !other->words[kind].told[number], 0))
+        dictionary_tell(dictionary, rank, parcel, kind, number);
+}
+
+/* Reads what dictionary_tell() has written, without its first word. Returns how many words that were. */
 size_t dictionary_learn(struct dictionary *dictionary, uint32_t rank, const uint32_t *words);
 
 /* The own number for one of that rank. */

@@ -4,9 +4,10 @@
 #define CONCLAVE_CHECK_SEARCH_PARCEL_KIND_H
 
 enum parcel_kind {
-    PARCEL_WORD,    /* what a number means: see dictionary.h */
-    PARCEL_STATE,   /* a state that belongs to the receiver */
-    PARCEL_OBSERVED /* something that a node was observed to do */
+    PARCEL_WORD,     /* what a number means: see dictionary.h */
+    PARCEL_STATE,    /* a state that belongs to the receiver: see packed_state.h */
+    PARCEL_OBSERVED, /* something that a node was observed to do */
+    PARCEL_KIND = 15 /* the bits of the first word that say it */
 };
 
 #endif

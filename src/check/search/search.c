@@ -243,7 +243,7 @@ static int begin(struct crew *crew)
     if (!chunk)
         return CV_ENOMEM;
     const struct fingerprint key = symmetry_fingerprint(&first->expander.symmetry, state, fingerprint);
-    if (crew->exchange && !exchange_is_own(crew->exchange, key.half[0]))
+    if (crew->exchange && owner_of_state(&crew->exchange->ownership, state, key) != crew->exchange->own)
         return 0;
     memcpy(chunk_append(chunk, fingerprint), state, chunk->slots * sizeof *state);
     table_add(&crew->search->table, key, 0, 0);
@@ -340,7 +340,7 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
     struct cv_ranks *ranks = model->setting.options.ranks;
     struct file_reader *saved = cv_checkpoint_content(model->setting.options.checkpoint);
     int exchange_error;
-    crew.exchange = exchange_new(model, ranks, &exchange_error);
+    crew.exchange = exchange_new(model, ranks, crew.workers[0].expander.symmetry.count > 1, &exchange_error);
     error = error ? error : exchange_error;
     if (!error)
         error = saved ? saved_search_read(&crew, saved) : begin(&crew);
@@ -396,25 +396,18 @@ static uint64_t ancestors_in_table(const struct search *search, uint64_t **finge
     return count;
 }
 
-/* Asks the owner of each state for its parent. */
+/* Asks all ranks for the parent of each state: one of them has it. The initial state has none. */
 static uint64_t ancestors_of_ranks(struct search *search, struct cv_ranks *ranks, uint64_t **fingerprints)
 {
-    const struct exchange exchange = {.ranks = ranks};
     uint64_t count = 0, fingerprint = search->spot.fingerprint;
-    struct {
-        uint64_t parent;
-        bool more;
-    } answer = {.more = true};
     *fingerprints = calloc((size_t)search->spot.level + 2, sizeof **fingerprints);
     if (agree_on_error(ranks, *fingerprints ? 0 : CV_ENOMEM))
         return 0;
-    while (answer.more && count <= search->spot.level) {
-        const uint32_t owner = exchange_owner(&exchange, fingerprint);
+    for (uint64_t parent = 1; parent && count <= search->spot.level; fingerprint = parent) {
         (*fingerprints)[count++] = fingerprint;
-        if (owner == cv_ranks_own(ranks))
-            answer.more = table_parent(&search->table, fingerprint, &answer.parent);
-        cv_ranks_broadcast(ranks, owner, &answer, sizeof answer);
-        fingerprint = answer.parent;
+        if (!table_parent(&search->table, fingerprint, &parent))
+            parent = 0;
+        cv_ranks_reduce(ranks, CV_REDUCE_SUM, &parent, 1);
     }
     return count;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "check/search/state_exchange.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "check/expand/successors.h"
@@ -11,12 +12,12 @@
 #define FULL_PARCEL ((size_t)1 << 14)
 /* Blocks on their way out, for each rank; with more, a rank takes what has come before it goes on. */
 #define MOST_UNSENT 16u
-#define MOST_SENT_STATES ((size_t)1 << 14)
 #define AT_ONCE 32u
+#define LOOK_EVERY 192u
 
 enum block_tag { TAG_PARCEL = 1, TAG_ANSWERS, TAG_END, TAG_ANSWERED };
 
-struct exchange *exchange_new(struct model *model, struct cv_ranks *ranks, int *error)
+struct exchange *exchange_new(struct model *model, struct cv_ranks *ranks, bool symmetric, int *error)
 {
     *error = 0;
     if (!ranks || cv_ranks_count(ranks) < 2)
@@ -26,6 +27,8 @@ struct exchange *exchange_new(struct model *model, struct cv_ranks *ranks, int *
     if (!exchange)
         return NULL;
     exchange->ranks = ranks;
+    exchange->own = cv_ranks_own(ranks);
+    ownership_init(&exchange->ownership, model, cv_ranks_count(ranks), symmetric);
     exchange->parcels = calloc(cv_ranks_count(ranks), sizeof *exchange->parcels);
     exchange->answers = calloc(cv_ranks_count(ranks), sizeof *exchange->answers);
     exchange->sent = calloc(MOST_SENT_STATES, sizeof *exchange->sent);
@@ -52,6 +55,7 @@ void exchange_free(struct exchange *exchange)
     free(exchange->now.words.words);
     free(exchange->next.states);
     free(exchange->next.words.words);
+    ownership_free(&exchange->ownership);
     dictionary_free(&exchange->dictionary);
     free(exchange);
 }
@@ -83,66 +87,42 @@ static void send_full(struct worker *worker, uint32_t rank)
         exchange_receive(worker);
 }
 
-static enum word_kind kind_of(const struct model *model, uint32_t slot)
-{
-    const uint32_t nodes = model->setting.nodes;
-    return slot < nodes ? WORD_NODE_STATE : slot == nodes ? WORD_BUDGETS : WORD_CONTENTS;
-}
+/* What is known of a state of another rank that this one finds again. */
+enum sent_before { NOT_SENT, SENT_FROM_ANOTHER, SENT_FROM_AS_GOOD };
 
-/* Explains all numbers of a state. */
-static void explain_state(struct exchange *exchange, uint32_t rank, const uint32_t *state, uint32_t slots)
-{
-    struct dictionary *dictionary = &exchange->dictionary;
-    const struct model *model = dictionary->model;
-    struct word_row *parcel = &exchange->parcels[rank];
-    for (uint32_t slot = 0; slot < slots; slot++) {
-        if (slot > model->setting.nodes && !state[slot])
-            continue;
-        dictionary_explain(dictionary, rank, parcel, kind_of(model, slot), state[slot]);
-        if (slot > model->setting.nodes)
-            dictionary_explain(dictionary, rank, parcel, WORD_CHANNEL, slot);
-    }
-}
-
-/* Was this state sent in this level, from a parent that is as good? */
-static bool was_sent(struct worker *worker, const struct successor *successor, uint64_t parent)
+/* Was this state sent in this level, and from a parent that is as good? */
+static enum sent_before was_sent(struct worker *worker, uint64_t key, uint64_t parent)
 {
     struct crew *crew = worker->crew;
-    const uint64_t key = successor->key.half[0], level = crew->search->depth + 1;
+    const uint64_t info = table_info(parent, crew->search->depth + 1);
     struct sent_state *sent = &crew->exchange->sent[key % MOST_SENT_STATES];
     if (crew->search->table.wide)
-        return false;
-    if (sent->key == key && sent->level == level && sent->parent <= (parent & TABLE_LOWER_48))
-        return true;
-    *sent = (struct sent_state){key, parent & TABLE_LOWER_48, level};
-    return false;
+        return NOT_SENT;
+    const bool same = sent->key == key && (sent->info & 0xffff) == (info & 0xffff);
+    if (same && sent->info <= info)
+        return SENT_FROM_AS_GOOD;
+    *sent = (struct sent_state){key, info};
+    return same ? SENT_FROM_ANOTHER : NOT_SENT;
 }
 
-#define STATE_HEAD 13u
-
-void exchange_send(struct worker *worker, const uint32_t *base, const struct successor *successor, uint64_t parent,
-                   uint32_t question)
+void exchange_send(struct worker *worker, uint32_t owner, const uint32_t *base, const struct successor *successor,
+                   uint64_t parent, uint32_t question)
 {
     struct exchange *exchange = worker->crew->exchange;
-    struct model *model = worker->crew->model;
-    const uint32_t rank = exchange_owner(exchange, successor->key.half[0]), slots = model->slots;
+    const struct model *model = worker->crew->model;
+    const enum sent_before before = was_sent(worker, successor->key.half[0], parent);
     uint32_t state[MOST_SLOTS];
-    if (question == NO_QUESTION && was_sent(worker, successor, parent))
+    if (before == SENT_FROM_AS_GOOD && question == NO_QUESTION)
         return;
-    memcpy(state, base, slots * sizeof *state);
-    expand_apply(&worker->expander, successor, state);
-    explain_state(exchange, rank, state, slots);
-    uint32_t *words = parcel_extend(&exchange->parcels[rank], model, STATE_HEAD + slots);
-    if (!words)
-        return;
-    words[0] = PARCEL_STATE;
-    words[1] = question;
-    memcpy(words + 2, &successor->fingerprint, sizeof successor->fingerprint);
-    memcpy(words + 6, &successor->key, sizeof successor->key);
-    memcpy(words + 10, &parent, sizeof parent);
-    words[12] = slots;
-    memcpy(words + STATE_HEAD, state, slots * sizeof *state);
-    send_full(worker, rank);
+    struct packed_state packed = {
+        .key = successor->key, .fingerprint = successor->fingerprint, .parent = parent, .question = question};
+    if (before == NOT_SENT) {
+        packed.slots = model->slots;
+        memcpy(state, base, packed.slots * sizeof *state);
+        expand_apply(&worker->expander, successor, state);
+    }
+    packed_state_write(&packed, state, &exchange->dictionary, owner, &exchange->parcels[owner]);
+    send_full(worker, owner);
 }
 
 /* ---- states that wait for answers ---- */
@@ -184,40 +164,22 @@ uint64_t exchange_turn(struct exchange *exchange)
 
 /* ---- receiving ---- */
 
-/* The state in the numbers of this rank. */
-static void understand(struct exchange *exchange, uint32_t rank, const uint32_t *words, uint32_t slots, uint32_t *state)
-{
-    const struct dictionary *dictionary = &exchange->dictionary;
-    const struct model *model = dictionary->model;
-    const uint32_t nodes = model->setting.nodes;
-    memset(state, 0, model->slots * sizeof *state);
-    for (uint32_t slot = 0; slot < slots; slot++)
-        if (slot <= nodes)
-            state[slot] = dictionary_own(dictionary, rank, kind_of(model, slot), words[slot]);
-        else if (words[slot])
-            state[dictionary_own(dictionary, rank, WORD_CHANNEL, slot)] =
-                dictionary_own(dictionary, rank, WORD_CONTENTS, words[slot]);
-}
-
-/* A state of this rank has come. */
+/* A state of this rank has come. One that does not follow is in the table. */
 static void take_state(struct worker *worker, uint32_t rank, const uint32_t *words)
 {
     struct exchange *exchange = worker->crew->exchange;
-    struct fingerprint fingerprint, key;
-    uint64_t parent;
+    struct packed_state packed;
     uint32_t state[MOST_SLOTS];
-    memcpy(&fingerprint, words + 1, sizeof fingerprint);
-    memcpy(&key, words + 5, sizeof key);
-    memcpy(&parent, words + 9, sizeof parent);
-    const enum table_answer answer = visit_add(worker, key, parent);
-    if (answer == TABLE_NEW) {
-        understand(exchange, rank, words + STATE_HEAD - 1, words[11], state);
-        visit_queue(worker, state, fingerprint);
+    packed_state_read(words, &packed);
+    const enum table_answer answer = visit_add(worker, packed.key, packed.parent);
+    if (answer == TABLE_NEW && packed.slots) {
+        packed_state_understand(&packed, &exchange->dictionary, rank, state);
+        visit_queue(worker, state, packed.fingerprint);
     }
-    if (words[0] != NO_QUESTION && answer != TABLE_OLD) {
+    if (packed.question != NO_QUESTION && answer != TABLE_OLD) {
         uint32_t *number = parcel_extend(&exchange->answers[rank], worker->crew->model, 1);
         if (number)
-            *number = words[0];
+            *number = packed.question;
     }
 }
 
@@ -234,16 +196,12 @@ static void take_arrivals(struct worker *worker, uint32_t rank, struct arrivals 
     arrivals->count = 0;
 }
 
-/* Returns how many words the state has after the first. */
-static size_t expect_state(struct worker *worker, uint32_t rank, const uint32_t *words, struct arrivals *arrivals)
+static void expect_state(struct worker *worker, uint32_t rank, const uint32_t *words, struct arrivals *arrivals)
 {
-    struct fingerprint key;
-    memcpy(&key, words + 5, sizeof key);
-    table_expect(&worker->crew->search->table, key);
+    table_expect(&worker->crew->search->table, packed_state_home(words));
     arrivals->states[arrivals->count++] = words;
     if (arrivals->count == AT_ONCE)
         take_arrivals(worker, rank, arrivals);
-    return STATE_HEAD - 1 + words[11];
 }
 
 static size_t take_observed(struct worker *worker, uint32_t rank, const uint32_t *words)
@@ -269,13 +227,20 @@ static void take_parcel(struct worker *worker, const struct cv_block *block)
     const size_t count = block->size / sizeof *words;
     struct arrivals arrivals = {.count = 0};
     for (size_t at = 0; at < count;) {
-        const enum parcel_kind kind = (enum parcel_kind)words[at++];
-        if (kind == PARCEL_WORD)
-            at += dictionary_learn(&worker->crew->exchange->dictionary, block->peer, words + at);
-        else if (kind == PARCEL_STATE)
-            at += expect_state(worker, block->peer, words + at, &arrivals);
-        else
-            at += take_observed(worker, block->peer, words + at);
+        switch ((enum parcel_kind)(words[at] & PARCEL_KIND)) {
+        case PARCEL_WORD:
+            at += 1 + dictionary_learn(&worker->crew->exchange->dictionary, block->peer, words + at + 1);
+            break;
+        case PARCEL_STATE:
+            expect_state(worker, block->peer, words + at, &arrivals);
+            at += packed_state_words(words[at]);
+            break;
+        case PARCEL_OBSERVED:
+            at += 1 + take_observed(worker, block->peer, words + at + 1);
+            break;
+        case PARCEL_KIND:
+            assert(false);
+        }
     }
     take_arrivals(worker, block->peer, &arrivals);
 }
@@ -324,6 +289,16 @@ void exchange_receive(struct worker *worker)
 {
     while (receive(worker))
         ;
+}
+
+void exchange_look(struct worker *worker, uint32_t states)
+{
+    struct exchange *exchange = worker->crew->exchange;
+    exchange->unseen += states;
+    if (exchange->unseen < LOOK_EVERY)
+        return;
+    exchange->unseen = 0;
+    exchange_receive(worker);
 }
 
 /* ---- meeting ---- */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A search that several ranks share. Every state belongs to a rank, by its fingerprint: that rank has it in its table
- * and expands it. A rank that finds a state of another one sends it there. All ranks expand the same level at the same
+ * A search that several ranks share. Every state belongs to a rank (state_owner.h): that rank has it in its table and
+ * expands it. A rank that finds a state of another one sends it there. All ranks expand the same level at the same
  * time, and meet at its end.
  *
  * The reduction may leave out events only if one of those it takes leads to a state that is not expanded yet. Whether
@@ -11,14 +11,13 @@
 #ifndef CONCLAVE_CHECK_SEARCH_STATE_EXCHANGE_H
 #define CONCLAVE_CHECK_SEARCH_STATE_EXCHANGE_H
 
-#include "check/search/dictionary.h"
+#include "check/search/packed_state.h"
+#include "check/search/state_owner.h"
 #include "check/state/table.h"
 #include "ranks/ranks.h"
 
 struct worker;
 struct successor;
-
-#define NO_QUESTION UINT32_MAX
 
 /* How far the reduction of a state has come: which events were tried. */
 struct attempt {
@@ -42,44 +41,42 @@ struct undecided_list {
     struct word_row words;
 };
 
+#define MOST_SENT_STATES ((size_t)1 << 15)
+
 /* A state of another rank that was sent in this level. */
 struct sent_state {
     uint64_t key;
-    uint64_t parent;
-    uint64_t level;
+    uint64_t info; /* its parent and level, as in struct slot */
 };
 
 struct exchange {
     struct cv_ranks *ranks;
+    uint32_t own; /* this rank */
+    struct ownership ownership;
     struct dictionary dictionary;
     struct word_row *parcels; /* by rank: what goes there */
     struct word_row *answers; /* by rank: the questions that are answered by yes */
     struct sent_state *sent;
     struct undecided_list now;  /* states whose answers have come */
     struct undecided_list next; /* states that wait for theirs */
+    uint32_t unseen;            /* states expanded since this rank has looked what has come */
     uint32_t ended;             /* ranks that have sent all they had to send */
     uint32_t answered;          /* ranks that have answered all that was asked */
 };
 
-/* NULL if there is one rank, or no memory: then `error` is CV_ENOMEM. */
-struct exchange *exchange_new(struct model *model, struct cv_ranks *ranks, int *error);
+/* NULL if there is one rank, or no memory: then `error` is CV_ENOMEM. `symmetric`: as ownership_init() takes it. */
+struct exchange *exchange_new(struct model *model, struct cv_ranks *ranks, bool symmetric, int *error);
 void exchange_free(struct exchange *exchange);
 
-/* The rank that a state belongs to. Of its fingerprint 48 bits count, as many as are known of a parent. */
-static inline uint32_t exchange_owner(const struct exchange *exchange, uint64_t key)
+/* The cache fetches what sending a state with that key needs. */
+static inline void exchange_expect(const struct exchange *exchange, struct fingerprint key)
 {
-    const uint64_t mixed = (key & TABLE_LOWER_48) * 0x9e3779b97f4a7c15ull >> 32;
-    return (uint32_t)(mixed * cv_ranks_count(exchange->ranks) >> 32);
-}
-
-static inline bool exchange_is_own(const struct exchange *exchange, uint64_t key)
-{
-    return exchange_owner(exchange, key) == cv_ranks_own(exchange->ranks);
+    __builtin_prefetch(&exchange->sent[key.half[0] % MOST_SENT_STATES], 1);
 }
 
 /* Sends a successor of the state to its owner. `question`: the owner tells whether it is not expanded yet. */
-void exchange_send(struct worker *worker, const uint32_t *base, const struct successor *successor, uint64_t parent,
-                   uint32_t question);
+void exchange_send(struct worker *worker, uint32_t owner, const uint32_t *base, const struct successor *successor,
+                   uint64_t parent, uint32_t question);
 
 /* Keeps a state until its answer has come. The number of its question is the number of states before it. */
 void exchange_keep(struct exchange *exchange, const uint32_t *state, struct fingerprint fingerprint,
@@ -87,6 +84,8 @@ void exchange_keep(struct exchange *exchange, const uint32_t *state, struct fing
 
 /* Takes what has come from other ranks. */
 void exchange_receive(struct worker *worker);
+/* The same now and then, for a rank that has expanded so many states more: to look takes as long as some of them. */
+void exchange_look(struct worker *worker, uint32_t states);
 
 /* Waits until everything that any rank has sent is there, with all answers. Every rank must call it. */
 void exchange_finish(struct worker *worker);

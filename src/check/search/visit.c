@@ -4,6 +4,7 @@
 #include "check/expand/successors.h"
 
 #define COUNT_AT_ONCE 256u
+#define REDUCED_WEIGHT 4u /* a state takes as long as so many others, if the reduction is tried */
 
 /* ---- new states ---- */
 
@@ -162,30 +163,52 @@ void visit_queue(struct worker *worker, const uint32_t *state, struct fingerprin
         memcpy(place, state, worker->frontier.out->slots * sizeof *place);
 }
 
-/* Sends the successors that belong to other ranks. True if there are any. */
-static bool send_successors(struct worker *worker, const uint32_t *base, uint64_t key, uint32_t from, uint32_t to,
+/* Finds the successors that belong to other ranks. The cache fetches what adding or sending them needs. */
+static void expect_successors(struct worker *worker, const uint32_t *base, uint32_t from, uint32_t to)
+{
+    const struct table *table = &worker->crew->search->table;
+    struct exchange *exchange = worker->crew->exchange;
+    struct successor *successors = worker->expander.successors;
+    if (__builtin_expect(exchange == NULL, 1)) {
+        for (uint32_t i = from; i < to; i++)
+            table_expect(table, successors[i].key);
+        return;
+    }
+    const uint32_t sum = owner_sum(&exchange->ownership, base);
+    for (uint32_t i = from; i < to; i++) {
+        const uint32_t owner = owner_of_successor(&exchange->ownership, &worker->expander, base, sum, &successors[i]);
+        successors[i].foreign = owner != exchange->own;
+        if (successors[i].foreign)
+            exchange_expect(exchange, successors[i].key);
+        else
+            table_expect(table, successors[i].key);
+    }
+}
+
+/* Sends the successors that belong to other ranks. */
+static void send_successors(struct worker *worker, const uint32_t *base, uint64_t key, uint32_t from, uint32_t to,
                             uint32_t question)
 {
-    const struct exchange *exchange = worker->crew->exchange;
-    bool any = false;
+    struct ownership *ownership = &worker->crew->exchange->ownership;
+    const uint32_t sum = owner_sum(ownership, base);
     for (uint32_t i = from; i < to; i++) {
         const struct successor *successor = &worker->expander.successors[i];
-        if (exchange_is_own(exchange, successor->key.half[0]))
+        if (!successor->foreign)
             continue;
         if (__builtin_expect(successor->violations, 0))
             report_step(worker, key, successor);
-        exchange_send(worker, base, successor, key, question);
-        any = true;
+        const uint32_t owner = owner_of_successor(ownership, &worker->expander, base, sum, successor);
+        exchange_send(worker, owner, base, successor, key, question);
     }
-    return any;
 }
 
 /* Is at least one of the successors still to be expanded? ASKED: other ranks know. */
 enum openness { CLOSED, OPEN, ASKED };
 
 /*
- * Adds some of the successors to the table and queues the new ones. In a depth-first search it is known only of new
- * ones that they are still to be expanded. `asks`: if no state of this rank decides it, the owners of the others do.
+ * Adds some of the successors, which were expected, to the table and queues the new ones. In a depth-first search it is
+ * known only of new ones that they are still to be expanded. `asks`: if no state of this rank decides it, the owners of
+ * the others do.
  */
 static enum openness add_successors(struct worker *worker, const uint32_t *base, struct fingerprint fingerprint,
                                     uint32_t from, uint32_t to, bool asks)
@@ -194,11 +217,13 @@ static enum openness add_successors(struct worker *worker, const uint32_t *base,
     const uint64_t key = key_of(worker, base, fingerprint);
     const uint32_t level = level_of(worker, key) + 1;
     uint64_t fresh = 0;
-    bool open = false, back = false;
+    bool open = false, back = false, foreign = false;
     for (uint32_t i = from; i < to; i++) {
         const struct successor *successor = &worker->expander.successors[i];
-        if (__builtin_expect(exchange != NULL, 0) && !exchange_is_own(exchange, successor->key.half[0]))
+        if (__builtin_expect(exchange != NULL, 0) && successor->foreign) {
+            foreign = true;
             continue;
+        }
         if (__builtin_expect(successor->violations, 0))
             report_step(worker, key, successor);
         const enum table_answer answer = add(worker, successor->key, key, level);
@@ -214,18 +239,16 @@ static enum openness add_successors(struct worker *worker, const uint32_t *base,
     worker->may_cycle |= back;
     worker->transitions += to - from;
     count_fresh(worker, fresh);
-    if (__builtin_expect(exchange == NULL, 1))
+    if (__builtin_expect(!foreign, 1))
         return open ? OPEN : CLOSED;
     const bool question = asks && !open;
-    const bool sent =
-        send_successors(worker, base, key, from, to, question ? (uint32_t)exchange->next.count : NO_QUESTION);
-    return open ? OPEN : question && sent ? ASKED : CLOSED;
+    send_successors(worker, base, key, from, to, question ? (uint32_t)exchange->next.count : NO_QUESTION);
+    return open ? OPEN : question ? ASKED : CLOSED;
 }
 
 static void expand_group(struct worker *worker, const struct chunk *chunk, uint32_t first, uint32_t count)
 {
     struct expander *expander = &worker->expander;
-    const struct table *table = &worker->crew->search->table;
     const uint32_t slots = worker->crew->model->slots;
     expand_clear(expander);
     for (uint32_t i = 0; i < count; i++) {
@@ -238,8 +261,7 @@ static void expand_group(struct worker *worker, const struct chunk *chunk, uint3
         expand_all(expander, worker->base[i], worker->fingerprints[i], &worker->enabled_sets[i]);
         worker->successor_ends[i] = expander->count;
         worker->obligations[i] = expander->obligations;
-        for (uint32_t j = from; j < expander->count; j++)
-            table_expect(table, expander->successors[j].key);
+        expect_successors(worker, worker->base[i], from, expander->count);
     }
     for (uint32_t i = 0, from = 0; i < count; from = worker->successor_ends[i++]) {
         add_successors(worker, worker->base[i], worker->fingerprints[i], from, worker->successor_ends[i], false);
@@ -291,6 +313,7 @@ static void try_candidates(struct worker *worker, uint32_t *state, struct finger
 {
     struct expander *expander = &worker->expander;
     while (attempt->phase != ATTEMPT_ALL && expand_candidate(worker, state, fingerprint, alive, attempt)) {
+        expect_successors(worker, state, 0, expander->count);
         const enum openness openness = add_successors(worker, state, fingerprint, 0, expander->count, true);
         if (openness == OPEN)
             note_reduced(worker, state, alive, attempt);
@@ -301,6 +324,7 @@ static void try_candidates(struct worker *worker, uint32_t *state, struct finger
     }
     expand_clear(expander);
     expand(expander, state, fingerprint, EVERY_NODE);
+    expect_successors(worker, state, 0, expander->count);
     add_successors(worker, state, fingerprint, 0, expander->count, false);
     if (!expander->obligations)
         judge_end_state(worker, state, fingerprint);
@@ -334,7 +358,7 @@ void visit_decided(struct worker *worker)
             note_reduced(worker, state, alive, &it->attempt);
         else
             try_candidates(worker, state, it->fingerprint, alive, &it->attempt);
-        exchange_receive(worker);
+        exchange_look(worker, REDUCED_WEIGHT);
     }
 }
 
@@ -345,12 +369,12 @@ void visit(struct worker *worker, const struct chunk *chunk, uint32_t first, uin
         for (uint32_t i = 0; i < count && !crew->stop && !crew->model->out_of_memory; i++) {
             expand_reduced(worker, chunk, first + i);
             if (crew->exchange)
-                exchange_receive(worker);
+                exchange_look(worker, REDUCED_WEIGHT);
         }
     else
         for (uint32_t i = 0; i < count && !crew->stop && !crew->model->out_of_memory; i += GROUP) {
             expand_group(worker, chunk, first + i, count - i < GROUP ? count - i : GROUP);
             if (crew->exchange)
-                exchange_receive(worker);
+                exchange_look(worker, GROUP);
         }
 }
