@@ -31,6 +31,8 @@ def locks():
         assert two.ask("UNLOCK", "a", first + 1) == 0, "another fence releases nothing"
         assert one.ask("RENEW", "a", first) == -1
         two.say("LOCK", "a")
+        for other in (first - 1, first + 1):
+            assert one.ask("RENEW", "a", other) is None and one.ask("UNLOCK", "a", other) == 0, "nor does the holder with a lower or a higher one"
         assert one.ask("UNLOCK", "a", first) == 1
         second = two.hear()
         assert second > first
