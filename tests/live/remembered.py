@@ -210,10 +210,12 @@ def read_after_a_pause():
         setter.close()
         counters = {name: group.client(1) for name in names}
         group.kill(3, which=signal.SIGSTOP)
+        end = time.monotonic() + 2  # less than the lease, so within the view
         time.sleep(0.8)  # until it is suspected
         for name, client in counters.items():
             client.say("LATCH", name, "DOWN")
-        time.sleep(0.5)
+        if select.select([client.socket for client in counters.values()], [], [], max(0, end - time.monotonic()))[0]:
+            time.sleep(0.2)
         counted = [name for name, client in counters.items() if select.select([client.socket], [], [], 0)[0]]
         assert counted, "only names whose primary stands still wait for it"
         group.kill(3, which=signal.SIGCONT)

@@ -57,7 +57,7 @@ void packed_state_write(const struct packed_state *packed, const uint32_t *state
     if (packed->slots) {
         follows |= FOLLOWS_STATE;
         to = put(to, &packed->key.half[1], sizeof packed->key.half[1]);
-        if (memcmp(&packed->key, &packed->fingerprint, sizeof packed->key) != 0) {
+        if (packed->key.half[0] != packed->fingerprint.half[0] || packed->key.half[1] != packed->fingerprint.half[1]) {
             follows |= FOLLOWS_FINGERPRINT;
             to = put(to, &packed->fingerprint, sizeof packed->fingerprint);
         }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 /*
- * Half of the nodes, and one more for each fourfold number of ranks. Every second node comes first: neighbours have more
- * in common.
+ * Half of the nodes, and one more for each fourfold number of ranks. Every second node comes first: neighbours have
+ * more in common.
  */
 void ownership_init(struct ownership *ownership, const struct model *model, uint32_t ranks, bool symmetric)
 {
