@@ -279,8 +279,10 @@ void recipe_pump(struct replica *replica)
 {
     for (struct recipe_order *order; (order = next_to_send(replica));) {
         order->ask.answered = first_unanswered(replica)->ask.ticket;
-        order->sent = true; /* it may be answered before the call returns */
+        const bool before = order->asked;
+        order->asked = order->sent = true; /* it may be answered before the call returns */
         if (!replica_order(replica, &order->ask)) {
+            order->asked = before;
             order->sent = false;
             return;
         }
@@ -473,7 +475,7 @@ void recipe_resume(struct replica *replica, bool apart)
     replica->stale = true;
     for (struct recipe_order *order = replica->orders, *next; order; order = next) {
         next = order->next;
-        if (apart && replica->recipe == RECIPE_BARRIER && order->session && (order->sent || order->answered)) {
+        if (apart && replica->recipe == RECIPE_BARRIER && order->session && order->asked) {
             order->answered = true;
             recipe_refuse(order, APART);
         } else if (!order->answered) {
@@ -506,13 +508,13 @@ void recipe_drop(struct session *session)
     }
 }
 
-/* An order that is under way has to be answered first: it may have done its work. */
+/* An order that is under way has to be answered first: it may have done its work, in this view or in the last one. */
 void recipe_timed_out(struct session *session)
 {
     struct recipe_order *order = session->order;
     if (order->answered)
         kind_of(order->replica)->overdue(order);
-    else if (order->sent)
+    else if (order->sent || (order->asked && order->ask.verb != VERB_READ))
         order->overdue = true;
     else
         recipe_tell(order, RESULT_NIL);

@@ -42,6 +42,7 @@ struct recipe_order {
     uint32_t wanted;  /* barrier: its verb before it was withdrawn */
     uint64_t watched; /* latch: the one that it waits for */
     uint64_t meeting; /* barrier: it has met the others there, once the group has that state; 0: it has not */
+    bool asked;       /* in this view or in another one: it may have been carried out */
     bool sent;        /* to the primary of this view */
     bool answered;    /* by the primary; it waits for what others do */
     bool overdue;     /* its client has waited long enough */

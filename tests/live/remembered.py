@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Latches and what is done once, while voters come and go within moments, disks are slow, and primaries die."""
+"""Latches, barriers and what is done once, while voters come and go within moments, disks are slow, and primaries die."""
 
 import contextlib
 import os
@@ -14,6 +14,7 @@ import time
 
 from harness import CONCLAVE, PATIENCE, Gone, Refused, main, stretch
 from membership import Room
+from starvation import Broken
 
 AGE = 10 ** 12  # a period that does not end
 START = 10 ** 6
@@ -230,5 +231,43 @@ def read_after_a_pause():
             client.close()
 
 
+def come_to(clients, names, wait_ms):
+    for client, name in zip(clients, names):
+        client.say("BARRIER", name, 3, "WAIT", wait_ms)
+
+
+def told(client):
+    """The answer, or the error as text."""
+    try:
+        return client.hear()
+    except Refused as refusal:
+        return str(refusal)
+
+
+def party_stands_still():
+    """A client has come to a barrier when its node stands still. It is counted: the others pass, and the group forgets it. The
+    client may not be told that nobody came, although its time is over before its node is in the group again."""
+    with Room(3, lease=2500, timeout=300, longest_timeout=400) as group:
+        still = group.await_view()["raft_leader"]  # its pause is noticed long before the next view begins
+        names = [f"barrier {number}" for number in range(12)]
+        third, first, second = ([group.client(1 + (still + after) % 3) for _ in names] for after in (2, 0, 1))
+        come_to(third, names, 1500)
+        time.sleep(0.3)
+        group.kill(still, which=signal.SIGSTOP)
+        time.sleep(0.8)
+        come_to(first, names, 4000)
+        come_to(second, names, 4000)
+        passed = [told(client) for client in first]
+        assert passed == [told(client) for client in second] and any(passed), passed
+        assert {client.ask("BARRIER", name, 3, "WAIT", 1) for client, name in zip(first, names)} == {None}
+        group.kill(still, which=signal.SIGCONT)
+        answers = [told(client) for client in third]
+        wrong = [name for name, number, answer in zip(names, passed, answers) if number and answer is None]
+        if wrong:
+            raise Broken(wrong, passed, answers)
+        for client in (*first, *second, *third):
+            client.close()
+
+
 if __name__ == "__main__":
-    sys.exit(main([voter_leaves, voters_change, disk_is_lost, read_after_a_pause]))
+    sys.exit(main([voter_leaves, voters_change, disk_is_lost, read_after_a_pause, party_stands_still]))
