@@ -329,6 +329,9 @@ def check_arrangements(directory):
     told = run([str(target), "-n", "3"]).stdout
     expect("the arrangement is told in words", "3 nodes, 2 arrangements of ids" in told and "arrangement 2: --ids 1,3,2" in told,
            told)
+    for line in (f"{target} -n 4", "ring-list -n 5", "peterson -n 4 --crashes 1"):  # threads take arrangements of their own
+        told = {re.sub("(?m)^(cost|again) .*\n|(--threads) .*", "", run([*line.split(), "--threads", threads]).stdout) for threads in "123"}
+        expect(f"{line}: the same by all numbers of threads", len(told) == 1 and "states " in min(told), told)
     with subprocess.Popen([CONCLAVE, "check", "chang-roberts", "-n", "12", "--json"], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as child:
         time.sleep(2)

@@ -43,6 +43,8 @@ CHECKS = [
     "lamport -n 2 --unordered --property exclusion",
     "ring-basic -n 3 --crashes 1 --missed 1 --property comes-to-rest",
     "bully -n 3 --depth 5",
+    "ring-list -n 5",
+    "peterson -n 4 --crashes 1",
 ]
 BRIEF = [0, 5, 12, 18]
 # The first rank searches alone, and says so.

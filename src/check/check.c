@@ -413,7 +413,7 @@ static int check_once(const struct cv_scenario *scenario, const struct cv_check_
         return CV_ENOMEM;
     memory_bound(options->memory);
     int error = search(&check, scenario, options);
-    memory_bound(0);
+    memory_unbound();
     if (!error) {
         if (check.search.end == SEARCH_FOUND)
             error = find_trail(&check);

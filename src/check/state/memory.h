@@ -15,10 +15,12 @@ void *memory_reserve(size_t bytes);
 void memory_release(void *memory, size_t bytes);
 
 /*
- * Bounds the bytes held: memory_map() returns NULL beyond the bound, except for small pieces. 0: no bound. Without it,
- * a table that doubles would go far beyond the bound before the search checks.
+ * Bounds the bytes held: memory_map() returns NULL beyond the bound, except for small pieces. Without it, a table
+ * that doubles would go far beyond the bound before the search checks. Checks that run at the same time share the bound
+ * of the first.
  */
 void memory_bound(size_t bytes);
+void memory_unbound(void);
 
 /*
  * Maps all pages now. A page that is read before it is written is mapped twice, and the second time costs a TLB

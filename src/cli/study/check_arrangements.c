@@ -7,7 +7,13 @@
 
 #include "check/arrangement.h"
 #include "cli/command.h"
+#include "cli/study/check_deal.h"
+#include "core/wall_clock.h"
 #include "ranks/ranks.h"
+
+#define SMALL_CHECK 1000000u    /* states; larger ones are shared */
+#define STATES_AT_ONCE 4000000u /* of each thread and rank, before everybody meets */
+#define MOST_AT_ONCE 256u
 
 /* Is the arrangement free? --ids, a file of edges, and attributes each fix it. */
 static bool is_free(const struct check_request *request)
@@ -115,17 +121,25 @@ static void add_up(struct cv_check_result *sum, struct cv_check_result *result)
             worse(before.judgement.findings[i].verdict, sum->judgement.findings[i].verdict);
 }
 
-static int check_one(struct check_request *request, struct cv_scenario *scenario, struct cv_check_options *options,
-                     struct cv_check_result *sum, struct cv_complaint *complaint)
+/* Names nodes by the ids of this scenario. */
+static int settle(struct check_request *request, const struct cv_scenario *scenario, struct cv_check_options *options,
+                  struct cv_complaint *complaint)
 {
-    struct cv_check_result result = {0};
-    int error = check_settle(request, scenario, complaint);
-    if (error)
-        return error;
+    const int error = check_settle(request, scenario, complaint);
     options->callers = request->options.callers;
     options->inside = request->options.inside;
     options->cuts = request->options.cuts;
     options->may_be_cut = request->options.may_be_cut;
+    return error;
+}
+
+static int check_one(struct check_request *request, struct cv_scenario *scenario, struct cv_check_options *options,
+                     struct cv_check_result *sum, struct cv_complaint *complaint)
+{
+    struct cv_check_result result = {0};
+    int error = settle(request, scenario, options, complaint);
+    if (error)
+        return error;
     error = cv_check_run(scenario, options, &result);
     if (error) {
         if (error == CV_EINPUT && *result.complaint.text)
@@ -178,6 +192,110 @@ static int recall(struct check_request *request, struct cv_arrangement *arrangem
     return rearrange(request, arrangement, scenario, complaint);
 }
 
+/* ---- side by side ---- */
+
+struct dealer {
+    struct check_request *request;
+    const struct cv_check_options *options;
+    struct cv_complaint *complaint;
+    struct cv_arrangement *arrangements;
+};
+
+static uint32_t ranks_of(const struct cv_check_options *options)
+{
+    return options->ranks ? cv_ranks_count(options->ranks) : 1;
+}
+
+/* Does it pay to give every thread arrangements of its own, after these? A checkpoint lies within one check. */
+static bool may_deal(const struct check_request *request, const struct cv_check_options *options,
+                     const struct cv_check_result *sum)
+{
+    return ranks_of(options) * options->threads > 1 && !request->checkpoint.path && !request->checkpoint.resume &&
+           !options->disk && sum->complete && sum->judgement.verdict == CV_HELD &&
+           sum->states / request->arrangement < SMALL_CHECK;
+}
+
+static int prepare(void *context, uint32_t number, struct cv_scenario *scenario, struct cv_check_options *options)
+{
+    const struct dealer *dealer = context;
+    *options = *dealer->options;
+    options->threads = 1;
+    options->ranks = NULL;
+    options->progress = NULL;
+    options->checkpoint = NULL;
+    const int error = rearrange(dealer->request, &dealer->arrangements[number], scenario, dealer->complaint);
+    return error ? error : settle(dealer->request, scenario, options, dealer->complaint);
+}
+
+/* Did it hold, and claim what the others claim? */
+static bool is_like(const struct dealt_result *dealt, const struct cv_judgement *judgement)
+{
+    bool same = dealt->held && dealt->finding_count == judgement->finding_count;
+    for (uint32_t i = 0; same && i < dealt->finding_count; i++)
+        same = dealt->findings[i] == judgement->findings[i].verdict;
+    return same;
+}
+
+static void add_dealt(struct cv_check_result *sum, const struct dealt_result *dealt, uint32_t workers)
+{
+    sum->states += dealt->states;
+    sum->transitions += dealt->transitions;
+    sum->ends += dealt->ends;
+    sum->collision += dealt->collision;
+    sum->depth = dealt->depth > sum->depth ? dealt->depth : sum->depth;
+    sum->bytes = dealt->bytes * workers > sum->bytes ? dealt->bytes * workers : sum->bytes;
+    sum->reduced |= dealt->reduced;
+    sum->cyclic |= dealt->cyclic;
+}
+
+/* The arrangements that follow, the first of which is this one. */
+static uint32_t list_arrangements(const struct cv_arrangement *first, struct cv_arrangement *list, uint32_t most)
+{
+    uint32_t count = 0;
+    struct cv_arrangement it = *first;
+    do
+        list[count++] = it;
+    while (count < most && cv_arrangement_next(&it));
+    return count;
+}
+
+/*
+ * Checks the next arrangements, each by one thread of one rank. `arrangement` becomes the first that is not checked, or
+ * has to be checked by all, as `stuck` says. `done`: there is none, and it is the last.
+ */
+static int deal_out(struct check_request *request, const struct cv_check_options *options,
+                    struct cv_arrangement *arrangement, struct cv_check_result *sum, bool *done, bool *stuck,
+                    struct cv_complaint *complaint)
+{
+    const double started = cv_wall_seconds();
+    struct cv_arrangement arrangements[MOST_AT_ONCE];
+    struct dealt_result results[MOST_AT_ONCE];
+    struct dealer dealer = {request, options, complaint, arrangements};
+    const uint32_t workers = ranks_of(options) * options->threads;
+    const uint64_t wanted = workers * (1 + STATES_AT_ONCE / (1 + sum->states / request->arrangement));
+    const uint32_t count =
+        list_arrangements(arrangement, arrangements, wanted < MOST_AT_ONCE ? (uint32_t)wanted : MOST_AT_ONCE);
+    const struct deal deal = {count, options->threads, options->ranks, prepare, &dealer};
+    const int error = check_deal(&deal, results);
+    uint32_t added = 0;
+    while (!error && added < count && is_like(&results[added], &sum->judgement))
+        added++;
+    if (options->ranks) /* the first rank alone knows the findings */
+        cv_ranks_broadcast(options->ranks, 0, &added, sizeof added);
+    for (uint32_t i = 0; i < added; i++)
+        add_dealt(sum, &results[i], workers);
+    request->arrangement += added;
+    sum->seconds += cv_wall_seconds() - started;
+    *arrangement = arrangements[added < count ? added : count - 1];
+    *done = added == count && !cv_arrangement_next(arrangement);
+    *stuck = added < count;
+    if (options->progress)
+        options->progress(options->progress_context,
+                          &(struct cv_check_progress){
+                              .states = sum->states, .bytes = sum->bytes, .depth = sum->depth, .phase = "searching"});
+    return error;
+}
+
 int check_arrangements(struct check_request *request, struct cv_scenario *scenario,
                        const struct cv_check_options *options, struct cv_check_result *result,
                        struct cv_complaint *complaint)
@@ -212,7 +330,13 @@ int check_arrangements(struct check_request *request, struct cv_scenario *scenar
             break_off(result);
             return 0;
         }
-        error = rearrange(request, &arrangement, scenario, complaint);
+        bool done = false, stuck = false;
+        while (!error && !done && !stuck && may_deal(request, &now, result))
+            error = deal_out(request, &now, &arrangement, result, &done, &stuck, complaint);
+        if (!error)
+            error = rearrange(request, &arrangement, scenario, complaint);
+        if (done)
+            return error;
     }
     return error;
 }
