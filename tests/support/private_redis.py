@@ -3,6 +3,7 @@
 
 import pathlib
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -12,6 +13,16 @@ SAME_PROGRAM = "/usr/bin/redis-check-rdb"  # Debian's redis-tools has the server
 
 def find():
     return shutil.which("redis-server") or (SAME_PROGRAM if pathlib.Path(SAME_PROGRAM).exists() else None)
+
+
+def answers(path):
+    """The socket is there a moment before the server listens."""
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(path))
+    except OSError:
+        return False
+    return True
 
 
 class Redis:
@@ -26,7 +37,7 @@ class Redis:
         self.process = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", self.directory.name],
                                         executable=find(), stdout=subprocess.DEVNULL)
         end = time.monotonic() + self.patience
-        while not path.exists():
+        while not answers(path):
             assert self.process.poll() is None and time.monotonic() < end, "redis-server does not start"
             time.sleep(0.01)
         return str(path)

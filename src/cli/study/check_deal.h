@@ -38,7 +38,7 @@ struct deal {
     void *context;
 };
 
-/* All checks; the results come in their order. After the first that did not hold, some may not be made. 0 or an error. */
+/* All checks; results come in their order. After the first that did not hold, some may be left out. 0 or an error. */
 int check_deal(const struct deal *deal, struct dealt_result *results);
 
 #endif
