@@ -12,7 +12,8 @@
 
 #define AGAIN_US 250000u /* a member that is asked may be unable to say at the moment */
 #define ATTEMPT_BITS 16u
-#define HELD_ANEW (-2) /* instead of -1: there is no such hold, but another one of that name */
+#define HELD_ANEW (-2)  /* instead of -1: there is no such hold, but another one of that name */
+#define NOT_THEIRS (-4) /* instead of -1: there is that hold, but the secret is another one */
 
 static uint64_t ticket_of(const struct peer_request *request)
 {
@@ -21,7 +22,11 @@ static uint64_t ticket_of(const struct peer_request *request)
 
 void peer_request_answer(struct session *session, const struct peer_request_order *order, int64_t value)
 {
-    if (order->reason && value < 0)
+    if (value == NOT_THEIRS)
+        cv_resp_error(&session->out,
+                      "NOPERM fence %llu was not given to this connection: expected SECRET and its secret",
+                      (unsigned long long)order->fence);
+    else if (order->reason && value < 0)
         cv_resp_error(&session->out, "NOTHELD fence %llu: %s", (unsigned long long)order->fence,
                       value == HELD_ANEW ? "the name is held under another fence" : "nobody holds the name");
     else if (order->reason)
@@ -73,12 +78,27 @@ static bool is_shown(const uint64_t digest[2])
     return digest[0] | digest[1];
 }
 
-/* A hold that its client has not been told of cannot be seen yet. */
-static struct lock_hold *find(const struct cv_service *service, struct cv_text name,
+/* An operator need not show the secret, but cannot force what its client has not been told of. */
+static bool authorizes(const struct lock_hold *hold, const struct session *session,
+                       const struct peer_request_order *order)
+{
+    if (order->reason)
+        return !hold->confirming;
+    return order->looks || hold_authorizes(hold, session, order->digest);
+}
+
+/*
+ * A lock and a leadership of one name may have the same fence: it is the one that the client may speak of. A hold that its
+ * client has not been told of cannot be seen yet.
+ */
+static struct lock_hold *find(const struct cv_service *service, struct cv_text name, const struct session *session,
                               const struct peer_request_order *order)
 {
-    if (order->fence)
-        return command_find(service, name, order->fence, order->kinds);
+    if (order->fence) {
+        struct lock_hold *hold = command_find(service, name, order->fence, order->kinds);
+        struct lock_hold *lead = command_find(service, name, order->fence, order->kinds & HOLD_LEADER);
+        return hold && lead && !authorizes(hold, session, order) && authorizes(lead, session, order) ? lead : hold;
+    }
     const struct lock *lock = lock_find(service, CV_SUBJECT_LOCK, name);
     struct lock_hold *hold = lock ? lock->holds : NULL;
     while (hold && ((is_shown(order->digest) ? !hold_authorizes(hold, NULL, order->digest) : !order->looks) ||
@@ -111,15 +131,6 @@ static struct peer_request_result obey(struct session *session, struct lock_hold
     if (order->renews && !order->done)
         session_adopt(session, hold);
     return carry_out(hold, order, cv_text(session->identity));
-}
-
-/* An operator need not show the secret, but cannot force what its client has not been told of. */
-static bool authorizes(const struct lock_hold *hold, const struct session *session,
-                       const struct peer_request_order *order)
-{
-    if (order->reason)
-        return !hold->confirming;
-    return order->looks || hold_authorizes(hold, session, order->digest);
 }
 
 /* Does a client of this node hold the name, under whichever fence? */
@@ -176,7 +187,8 @@ static void conclude(struct session *session, const struct peer_request_result *
     const bool none = result->value < 0;
     if (none && session->request.unasked)
         return; /* it waits until all members can be asked, perhaps in a new view */
-    if (none && order.renews && order.ttl_ms && ttl_promise_in_grace(session->service)) {
+    if (none && !session->request.not_theirs && order.renews && order.ttl_ms &&
+        ttl_promise_in_grace(session->service)) {
         command_claim(session, name_of(&session->request), &order);
         return;
     }
@@ -187,6 +199,8 @@ static void conclude(struct session *session, const struct peer_request_result *
     struct peer_request_result told = *result;
     if (none && session->request.held_anew)
         told.value = HELD_ANEW;
+    if (none && session->request.not_theirs)
+        told.value = NOT_THEIRS;
     cv_share_text(order.reason);
     peer_request_drop(session);
     tell(session, &order, &told);
@@ -227,16 +241,13 @@ static void try(struct session *session)
     struct peer_request *request = &session->request;
     show_own_secret(session, name_of(request), &request->order);
     struct peer_request_order order = request->order;
-    struct lock_hold *hold = find(service, name_of(request), &order);
+    struct lock_hold *hold = find(service, name_of(request), session, &order);
     const uint64_t now = service->host->calls.now();
     cv_alarm_set(service->alarms, &request->alarm,
                  now + AGAIN_US < request->until_us ? now + AGAIN_US : request->until_us);
     if (hold && !authorizes(hold, session, &order)) {
         peer_request_drop(session);
-        cv_resp_error(&session->out,
-                      "NOPERM fence %llu was not given to this connection: expected SECRET and its secret",
-                      (unsigned long long)order.fence);
-        cv_stream_mark(&session->stream);
+        peer_request_answer(session, &order, NOT_THEIRS);
     } else if (hold && can_say(service, hold)) {
         const struct peer_request_result result = obey(session, hold, &order);
         if (result.value == TTL_PROMISE_LATER)
@@ -255,7 +266,7 @@ void peer_request_run(struct session *session, struct cv_text name, const struct
 {
     struct cv_service *service = session->service;
     struct peer_request *request = &session->request;
-    struct lock_hold *hold = find(service, name, order);
+    struct lock_hold *hold = find(service, name, session, order);
     if (hold && authorizes(hold, session, order) && can_say(service, hold)) {
         const struct peer_request_result result = obey(session, hold, order);
         if (result.value != TTL_PROMISE_LATER) {
@@ -319,6 +330,7 @@ void peer_request_hear_answer(struct cv_service *service, const struct peer_noti
     if (notice->asked_back && yes) /* this node's client renews what another member keeps, so this node tells it */
         ask_back_tell(session_of(request), name_of(request), request->order.fence, (struct cv_text){NULL, 0});
     request->held_anew |= (int64_t)notice->result == HELD_ANEW;
+    request->not_theirs |= (int64_t)notice->result == NOT_THEIRS;
     request->awaited &= ~cv_set_of(notice->from);
     if (yes)
         request->awaited = 0;
@@ -352,8 +364,10 @@ void peer_request_lengthened(struct lock_hold *hold)
     peer_request_resume(service);
 }
 
-static int64_t miss(const struct cv_service *service, const struct peer_notice *notice)
+static int64_t miss(const struct cv_service *service, const struct peer_notice *notice, const struct lock_hold *hold)
 {
+    if (hold && !hold->confirming)
+        return NOT_THEIRS;
     return notice->kind == PEER_NOTICE_FORCE && is_held(service, notice->name) ? HELD_ANEW : -1;
 }
 
@@ -368,13 +382,13 @@ void peer_request_hear_question(struct cv_service *service, const struct peer_no
                                        .renews = notice->kind == PEER_NOTICE_RENEW,
                                        .looks = notice->kind == PEER_NOTICE_LOOK,
                                        .reason = forces ? cv_keep_text(notice->reason) : NULL};
-    struct lock_hold *hold = find(service, notice->name, &order);
+    struct lock_hold *hold = find(service, notice->name, NULL, &order);
     const bool obeys = hold && (!forces || order.reason) && authorizes(hold, NULL, &order);
     if (!cv_member_serves(service->member) || (obeys && hold->confirming) || (forces && !order.reason)) {
         cv_drop_text(&order.reason);
         return;
     }
-    struct peer_request_result result = {.value = miss(service, notice)};
+    struct peer_request_result result = {.value = miss(service, notice, hold)};
     if (obeys)
         result = carry_out(hold, &order, notice->admin);
     cv_drop_text(&order.reason);

@@ -57,6 +57,7 @@ struct peer_request {
     cv_set awaited;    /* members that have yet to answer */
     bool unasked;      /* a member that may know cannot be asked now */
     bool held_anew;    /* FORCE: the name is held, but not under that fence */
+    bool not_theirs;   /* another member has the hold of that fence, and its secret is another one */
     bool unanswered;   /* a member that was asked to end the hold has not answered, and never will */
 };
 

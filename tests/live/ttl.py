@@ -342,7 +342,7 @@ def secrets():
                 for words in (("UNLOCK", "job", fence), ("RENEW", "job", fence), ("UNLOCK", "job", fence, "SECRET", "guess"),
                               ("RENEW", "job", fence, "SECRET", "guess", "TTL", 60000)):
                     try:
-                        assert not stranger.ask(*words), (options, words)
+                        raise AssertionError((options, words, stranger.ask(*words)))
                     except Refused as refused:
                         assert str(refused).startswith("NOPERM"), refused
             assert holder.ask("RENEW", "job", fence)
@@ -351,6 +351,21 @@ def secrets():
                 assert far.ask("UNLOCK", "job", fence, "SECRET", SECRET) == 1
             else:
                 assert holder.ask("UNLOCK", "job", fence) == 1
+
+
+def one_fence_for_two():
+    """A lock and a leadership of one name may have the same fence: each client speaks of its own, here and elsewhere."""
+    with Group(3) as group:
+        leader, holder, far = group.client(1), group.client(1), group.client(2)
+        for options in ((), ("TTL", 60000, "SECRET", SECRET)):
+            fence = leader.ask("CAMPAIGN", "both", *options)
+            assert holder.ask("LOCK", "both", *(word if word != SECRET else "other" for word in options)) == fence
+            assert leader.ask("RENEW", "both", fence) and holder.ask("RENEW", "both", fence)
+            if options:
+                assert far.ask("RENEW", "both", fence, "SECRET", SECRET) == 60000
+                assert far.ask("RENEW", "both", fence, "SECRET", "other") == 60000
+                assert [it["kind"] for it in far.ask("LOCKS", "both")] == ["lock", "election"]
+            assert leader.ask("RESIGN", "both", fence) == holder.ask("UNLOCK", "both", fence) == 1
 
 
 def deadlines():
@@ -461,7 +476,7 @@ def in_any_language():
         assert not world["hold"](servers, "job", lambda _: time.sleep(1.2), 1.0), "it was lost"
 
 
-TESTS = [in_any_language, judged, secrets, deadlines, asked_elsewhere_in_a_failover, stalled_session, cut_off, keepers_follow_keepers, faults, hangs,
+TESTS = [in_any_language, judged, secrets, one_fence_for_two, deadlines, asked_elsewhere_in_a_failover, stalled_session, cut_off, keepers_follow_keepers, faults, hangs,
          rolling_restart, rolling_kill, all_restarted, elected_leader_claims, members_far_apart, grace_is_told, readers_of_several_views]
 
 if __name__ == "__main__":
