@@ -72,8 +72,8 @@ def check_usage(server):
     for arguments, words in (([], ["NAME"]), (["boss"], ["elect boss", "COMMAND", "--observe"]),
                              (["--observe"], ["NAME"]), (["--observe", "boss", "--", "true"], ["--observe without"]),
                              (["boss", "--json", "--", "true"], ["--observe"]),
-                             (["boss", "--priority", "x", "--", "true"], ["--priority x", "expected a number of 0..4294967295"]),
-                             (["boss", "--priority", "99999999999", "--", "true"], ["--priority 99999999999"]),
+                             (["boss", "--priority", "x", "--", "true"], ["--priority x", "expected a number of 0..2147483647"]),
+                             (["boss", "--priority", "2147483648", "--", "true"], ["--priority 2147483648"]),
                              (["boss", "--priority", "-1", "--", "true"], ["--priority -1"]),
                              (["boss", "--ttl", "x", "--", "true"], ["--ttl"])):
         code, out, err = finish(elect(server, *arguments))

@@ -13,7 +13,7 @@
 
 static const struct option_row rows[] = {
     {"priority", "P", OPTION_NUMBER32, offsetof(struct hold, priority),
-     .help = "the candidate with the highest priority is preferred (0)", .most = UINT32_MAX},
+     .help = "the candidate with the highest priority is preferred (0)", .most = INT32_MAX},
     {"value", "TEXT", OPTION_TEXT, offsetof(struct hold, value),
      .help = "what everybody is told while this process leads, such as host:port; at most 1024 bytes"},
     {"wait", "TIME", OPTION_TAKE, 0, .help = "give up after this time (wait for as long as it takes)",
