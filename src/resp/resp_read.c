@@ -4,6 +4,10 @@
 
 #include "resp/resp_read.h"
 
+#define TOO_MANY_WORDS "invalid multibulk length: expected at most 32 words"
+#define TOO_BIG "too big a request: expected at most 16384 bytes"
+_Static_assert(CV_RESP_WORDS == 32 && CV_RESP_COMMAND_BYTES == 16384, "as the texts say");
+
 /* Reads a line's text, without its CR LF. Returns its length with them, or CV_RESP_MORE. */
 static long read_line(const char *bytes, size_t length, struct cv_text *line)
 {
@@ -64,7 +68,7 @@ static long read_inline(const char *bytes, size_t length, struct cv_resp_command
         if (!word.length)
             continue;
         if (command->count == CV_RESP_WORDS)
-            return broken(command, "too many words");
+            return broken(command, TOO_MANY_WORDS);
         command->word[command->count++] = word;
     }
     return taken;
@@ -81,8 +85,10 @@ static long read_word(const char *bytes, size_t length, struct cv_resp_command *
     const long header = read_number(bytes, length, &size);
     if (header == CV_RESP_MORE)
         return CV_RESP_MORE;
-    if (header == CV_RESP_BROKEN || size < 0 || size > CV_RESP_COMMAND_BYTES)
+    if (header == CV_RESP_BROKEN || size < 0)
         return broken(command, "invalid bulk length");
+    if (size > (int64_t)CV_RESP_COMMAND_BYTES)
+        return broken(command, TOO_BIG);
     *word = (struct cv_text){bytes + header, (size_t)size};
     const size_t whole = (size_t)header + (size_t)size + 2;
     if (length < whole)
@@ -98,17 +104,19 @@ static long read_words(const char *bytes, size_t length, struct cv_resp_command 
     long taken = read_number(bytes, length, &count);
     if (taken == CV_RESP_MORE)
         return CV_RESP_MORE;
-    if (taken == CV_RESP_BROKEN || count > CV_RESP_WORDS)
+    if (taken == CV_RESP_BROKEN)
         return broken(command, "invalid multibulk length");
+    if (count > (int64_t)CV_RESP_WORDS)
+        return broken(command, TOO_MANY_WORDS);
     for (; command->count < count; command->count++) {
         const long word = read_word(bytes + taken, length - (size_t)taken, command, &command->word[command->count]);
         if (word == CV_RESP_BROKEN)
             return CV_RESP_BROKEN;
         if (word == CV_RESP_MORE)
-            return length < CV_RESP_COMMAND_BYTES ? CV_RESP_MORE : broken(command, "too big a request");
+            return length < CV_RESP_COMMAND_BYTES ? CV_RESP_MORE : broken(command, TOO_BIG);
         taken += word;
         if (taken > (long)CV_RESP_COMMAND_BYTES)
-            return broken(command, "too big a request");
+            return broken(command, TOO_BIG);
     }
     return taken;
 }

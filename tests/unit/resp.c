@@ -79,13 +79,13 @@ static void broken_commands_are_told(void **state)
     expect_broken("*01", "multibulk");
     expect_broken("*+1", "multibulk");
     expect_broken("*1\rx", "multibulk");
-    expect_broken("*33\r\n", "multibulk");
+    expect_broken("*33\r\n", "at most 32 words");
     expect_broken("*99999999999999999999", "multibulk");
     expect_broken("*1\r\n:1\r\n", "'$'");
     expect_broken("*1\r\nPING\r\n", "'$'");
     expect_broken("*1\r\n$-1\r\n", "bulk length");
     expect_broken("*1\r\n$x", "bulk length");
-    expect_broken("*1\r\n$16385\r\n", "bulk length");
+    expect_broken("*1\r\n$16385\r\n", "at most 16384 bytes");
     expect_broken("*1\r\n$4\r\nPINGPONG", "longer");
     expect_broken("*1\r\n$4\r\nPING\rx", "longer");
     expect_broken("a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a\n", "words");
