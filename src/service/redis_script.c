@@ -10,7 +10,7 @@
 
 /*
  * The error that refuses an unknown script tells its hash: a new row is that hash, and what the script does. All of
- * them compare the value of the key with the first argument; tests/client/redis_scripts.py has their texts.
+ * them compare the value of the key with the first argument; tests/live/redis.py has texts of theirs.
  */
 static const struct redis_script known[] = {
     /* "Distributed locks with Redis", redis.io/docs, and the many that follow it: `else return 0 end` */
