@@ -61,6 +61,13 @@ static bool keep_value(struct session *session, struct cv_text value)
     return !value.start || session->wait.value;
 }
 
+/* One of them would not be what the client believes that it has. */
+static bool refuse_both(struct session *session, uint64_t permits)
+{
+    cv_resp_error(&session->out, "ERR PERMITS '%llu': expected it without SHARED", (unsigned long long)permits);
+    return false;
+}
+
 /* Options follow the name, in any order. */
 static bool read_options(struct session *session, words command, bool leads, struct lock_options *options)
 {
@@ -102,7 +109,7 @@ static bool read_options(struct session *session, words command, bool leads, str
         if (!good)
             return false;
     }
-    return true;
+    return !options->shared || !options->permits || refuse_both(session, options->permits);
 }
 
 /* What the session has only renewed for somebody else, it may wait for. */
@@ -340,7 +347,7 @@ static bool read_order(struct session *session, words command, struct peer_reque
         if (!good)
             return false;
     }
-    return true;
+    return !order->shared || !order->permits || refuse_both(session, order->permits);
 }
 
 /* What the session may hold of that name: enum hold_kinds. If nothing, it is told so. */

@@ -150,6 +150,16 @@ static void list_clients(struct session *session, struct session *first, bool al
     free(text);
 }
 
+/* To be told OK, and find that nothing has changed, would be worse than an error. */
+static bool is_obeyed_by_redis_alone(struct cv_text what)
+{
+    static const char *const others[] = {"KILL", "PAUSE", "UNPAUSE", "UNBLOCK", "REPLY", "TRACKING", "CACHING"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (cv_resp_is(what, others[i]))
+            return true;
+    return false;
+}
+
 void connection_client(struct session *session, words command)
 {
     const struct cv_text what = command->count > 1 ? command->word[1] : (struct cv_text){"", 0};
@@ -170,6 +180,11 @@ void connection_client(struct session *session, words command)
     } else if (cv_resp_is(what, "LIST")) {
         if (!session->acl || access_allowed(session, CV_MAY_ADMIN, what))
             list_clients(session, session->service->sessions, true);
+    } else if (!what.length) {
+        cv_resp_error(&session->out, "ERR wrong number of arguments for 'CLIENT'");
+    } else if (is_obeyed_by_redis_alone(what)) {
+        cv_resp_error(&session->out, "ERR CLIENT '%s': expected ID, INFO, LIST, GETNAME or SETNAME name",
+                      cv_brief_text(what).text);
     } else {
         cv_resp_status(&session->out, "OK");
     }

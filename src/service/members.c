@@ -184,6 +184,15 @@ static bool read_join(struct session *session, const struct cv_resp_command *com
     return value->length <= CV_VALUE_BYTES;
 }
 
+/* Is it a member already that others see with another value than this one? */
+static bool has_another_value(const struct recipe_order *order, struct cv_text value)
+{
+    const struct recipe_tie *tie = recipe_find_tie(order->replica, order->session, ROLE_MEMBER);
+    const struct cv_text known = tie ? cv_kept(tie->value) : value;
+    return value.start &&
+           (known.length != value.length || (value.length && memcmp(known.start, value.start, value.length) != 0));
+}
+
 static void join_name(struct session *session, const struct cv_resp_command *command)
 {
     struct cv_text value = {NULL, 0};
@@ -197,8 +206,12 @@ static void join_name(struct session *session, const struct cv_resp_command *com
     struct recipe_order *order = recipe_begin(session, RECIPE_MEMBERS, command->word[1], VERB_JOIN, CV_MAY_LOCK);
     if (!order)
         return;
+    if (has_another_value(order, value)) {
+        recipe_abandon(order, "HELD this connection is a member already, with another value: expected LEAVE before");
+        return;
+    }
     if (value.start && !(order->ask.value = cv_keep_text(value))) {
-        recipe_abandon(order);
+        recipe_abandon(order, OUT_OF_MEMORY);
         return;
     }
     recipe_send(order, UINT64_MAX);

@@ -88,8 +88,8 @@ static bool authorizes(const struct lock_hold *hold, const struct session *sessi
 }
 
 /*
- * A lock and a leadership of one name may have the same fence: it is the one that the client may speak of. A hold that its
- * client has not been told of cannot be seen yet.
+ * A lock and a leadership of one name may have the same fence: it is the one that the client may speak of. A hold that
+ * its client has not been told of cannot be seen yet.
  */
 static struct lock_hold *find(const struct cv_service *service, struct cv_text name, const struct session *session,
                               const struct peer_request_order *order)

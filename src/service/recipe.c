@@ -154,9 +154,9 @@ struct recipe_order *recipe_begin(struct session *session, enum recipe recipe, s
     return order;
 }
 
-void recipe_abandon(struct recipe_order *order)
+void recipe_abandon(struct recipe_order *order, const char *error)
 {
-    cv_resp_error(&order->session->out, OUT_OF_MEMORY);
+    cv_resp_error(&order->session->out, "%s", error);
     free_order(order);
 }
 

@@ -87,8 +87,8 @@ void recipe_send(struct recipe_order *order, uint64_t wait_ms);
 /* Reads [WAIT ms] from that word on. False: the client has been told. */
 bool recipe_read_wait(struct session *session, const struct cv_resp_command *command, uint32_t first,
                       uint64_t *wait_ms);
-/* There is no memory for an order that has not been sent. */
-void recipe_abandon(struct recipe_order *order);
+/* Tells the client that error, and drops an order that has not been sent. */
+void recipe_abandon(struct recipe_order *order, const char *error);
 /* The order is over, and its client has been told. */
 void recipe_end(struct recipe_order *order);
 /* The same with a number, nil, or an error. */

@@ -65,6 +65,9 @@ def names_of_clients():
         listed = [dict(pair.split("=", 1) for pair in line.split(" ")) for line in client.ask("CLIENT", "LIST").splitlines()]
         assert {it["name"] for it in listed} == {"later", longest} and all(it["held"] == "1" for it in listed), listed
         assert "name=later" in client.ask("CLIENT", "INFO")
+        for words in (("KILL", "ID", 1), ("PAUSE", 9), ("REPLY", "OFF"), ("tracking", "ON"), ("UNBLOCK", 1)):
+            assert refused(client, "CLIENT", *words).startswith(f"ERR CLIENT '{words[0]}'"), words
+        assert client.ask("CLIENT", "SETINFO", "LIB-NAME", "x") == "OK" and refused(client, "CLIENT").startswith("ERR wrong number")
         client.close()
         until(lambda: len(other.ask("CLIENT", "LIST").splitlines()) == 1, "one client alone")
         flat, = other.ask("LOCKS", "a")

@@ -405,6 +405,9 @@ def members():
         assert three.ask("MEMBERS", "x") == [] and three.ask("MEMBERS", "x", "WATCH") == []
         first = one.ask("MEMBERS", "x", "JOIN", "VALUE", "10.0.0.1:80")
         assert one.ask("MEMBERS", "x", "JOIN") == first, "it is one already"
+        assert one.ask("MEMBERS", "x", "JOIN", "VALUE", "10.0.0.1:80") == first
+        for other in ("10.0.0.2:80", ""):
+            assert refused(one, "MEMBERS", "x", "JOIN", "VALUE", other).startswith("HELD"), "others would not see it"
         second = two.ask("MEMBERS", "x", "JOIN")
         rows = [[first, "alice", "10.0.0.1:80"], [second, None, None]]
         assert second > first and {repr(client.ask("MEMBERS", "x")) for client in (one, two, three)} == {repr(rows)}

@@ -35,6 +35,9 @@ def permits():
         stranger = cluster.client(2)
         assert refused(stranger, "LOCK", "s", "PERMITS", 4) == "PERMITS expected 3, as other clients say"
         assert refused(stranger, "LOCK", "s", "SHARED").startswith("PERMITS expected 3")
+        for words in (("SHARED", "PERMITS", 3), ("PERMITS", 3, "SHARED", "WAIT", 0)):
+            assert refused(stranger, "LOCK", "s", *words) == "ERR PERMITS '3': expected it without SHARED", words
+            assert refused(stranger, "RENEW", "s", 1, *words[:3]) == "ERR PERMITS '3': expected it without SHARED", words
         for words in (("PERMITS", 0), ("PERMITS", "x"), ("PERMITS", 1000001), ("PERMITS",), ("PERMITS", -1)):
             assert refused(stranger, "LOCK", "s", *words).startswith("ERR PERMITS"), words
         for gone, next_one in zip(clients[:3], clients[3:]):  # in the order in which they came
