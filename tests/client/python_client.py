@@ -6,6 +6,7 @@ import asyncio
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -195,10 +196,87 @@ def wrong_arguments():
             raise AssertionError("accepted")
         except conclave.NoServer as error:
             assert "127.0.0.1:1" in str(error), error
+        nan, inf = float("nan"), float("inf")
+        for ask in (lambda: client.lock("x", shared=True, permits=3), lambda: client.lock("x", permits=1.5), lambda: client.lock("x", ttl=nan),
+                    lambda: client.lock("x", ttl=inf), lambda: client.lock("x", ttl="10"), lambda: client.lock("x", wait=nan),
+                    lambda: client.lock("x", on_lost=5), lambda: client.lock("x", on_position=5), lambda: client.lock("\ud800"),
+                    lambda: client.lock_all("orders"), lambda: client.campaign("x", value="y" * 1025), lambda: client.campaign("x", priority=0.5),
+                    lambda: client.join("x", "y" * 1025), lambda: client.sequence("x", 1.5), lambda: client.barrier("x", "3"),
+                    lambda: client.latch("x").set(1.5), lambda: client.latch("x").wait(nan), lambda: client.once("x", 0),
+                    lambda: client.once("x", 60, on_lost=5), client.execute, lambda: conclave.Client(timeout=0), lambda: conclave.Client(timeout="2")):
+            try:
+                ask()
+                raise AssertionError("accepted")
+            except conclave.Invalid as error:
+                assert "\n" not in str(error) and str(error), error
+
+
+def a_silent_server_is_told():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        with conclave.Client(address, timeout=0.1) as client:
+            for ask in (lambda: client.lock("x"), lambda: client.leader("x"), lambda: client.latch("x").down()):
+                try:
+                    ask()
+                    raise AssertionError("answered")
+                except conclave.NoServer as error:
+                    assert str(error) == f"{address}: no answer", error
+    with conclave.Client(NODE.address(), timeout=0.2) as client:
+        client.leader("x")
+        with Stopped():
+            try:
+                client.latch("x").down()
+                raise AssertionError("answered")
+            except conclave.NoServer as error:
+                assert str(error).endswith(": no answer"), error
+
+
+def closed_by_all_threads():
+    """At the same time, also while others ask: each returns, or is told that the client is closed."""
+    for i in range(30):
+        client = conclave.Client(NODE.address())
+        held, told = client.lock(f"all {i}"), []
+
+        def ask():
+            try:
+                while True:
+                    client.leader("x")
+            except conclave.Invalid as error:
+                told.append(error)
+        threads = [threading.Thread(target=target, daemon=True) for target in (ask, client.close, client.close, client.close)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE)
+        assert not any(thread.is_alive() for thread in threads) and len(told) == 1, (i, told)
+        held.release()  # close() has done it
+    with conclave.Client(NODE.address()) as client, client.lock("inside"):
+        client.close()
+    expect_free("inside")
+
+
+def a_callback_is_told_that_it_cannot_wait():
+    told = []
+
+    def lost(hold):
+        for ask in (lambda: hold._client.leader("x"), hold._client.close):
+            try:
+                ask()
+            except conclave.Invalid as error:
+                told.append(str(error))
+    with conclave.Client(NODE.address(), timeout=0.2) as client:
+        lock = client.lock("callback", ttl=1, on_lost=lost)
+        with Stopped():
+            deadline = time.monotonic() + PATIENCE
+            while len(told) < 2 and time.monotonic() < deadline:
+                time.sleep(0.02)
+        assert len(told) == 2 and all("another thread" in text for text in told) and not lock.held, told
+        assert client.leader("x") is None, "the client goes on"
 
 
 if __name__ == "__main__":
     with NODE:
         RESULT = main([threads_share_a_client, a_loss_is_told, the_body_is_cancelled, an_interrupted_wait_leaves_nothing,
-                       a_child_holds_nothing, recipes_end_with_their_body, a_program_that_ends_gives_back, wrong_arguments])
+                       a_child_holds_nothing, recipes_end_with_their_body, a_program_that_ends_gives_back, wrong_arguments, a_silent_server_is_told, closed_by_all_threads,
+                       a_callback_is_told_that_it_cannot_wait])
     sys.exit(RESULT)

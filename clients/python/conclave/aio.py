@@ -16,9 +16,10 @@ import contextlib
 import secrets
 from typing import Any, Callable, Iterable, Optional, Union
 
+from .arguments import callbacks, milliseconds, seconds, text, texts, value as published, waiting, whole
 from .connection import Broken, Connection, Credentials, clock, own_name, read_servers
 from .errors import ConclaveError, Invalid, NoQuorum, NoServer, WaitTimeout
-from .hold import NEVER, PAUSE, Acquisition, Hold, Want, milliseconds
+from .hold import NEVER, PAUSE, Acquisition, Hold, Want
 from .observation import (LOOK_AGAIN, Leader, Member, Membership, Observation, read_leader, read_members)
 from .recipes import Inside, LastRun, Latch, Run, meet
 
@@ -38,7 +39,7 @@ class Client:
                  key: Optional[str] = None, tls_ca: Optional[str] = None, tls_certificate: Optional[str] = None,
                  tls_private_key: Optional[str] = None):
         self.servers = read_servers(servers)
-        self.timeout = timeout
+        self.timeout = seconds("timeout", timeout, 0.001)
         self.name = name or own_name()
         self.credentials = Credentials(key, tls_ca, tls_certificate, tls_private_key)
         self._secret = secrets.token_hex(16)  # of what it holds: with it other servers renew and end that, too
@@ -79,7 +80,9 @@ class Client:
         whenever that has changed."""
         if reentrant and (shared or permits is not None):
             raise Invalid(f"{name}: reentrant expects neither shared nor permits")
-        kind = ["SHARED"] if shared else ["PERMITS", int(permits)] if permits is not None else []
+        if shared and permits is not None:
+            raise Invalid(f"{name}: permits expects no shared")
+        kind = ["SHARED"] if shared else ["PERMITS", whole("permits", permits)] if permits is not None else []
         want = Want(["LOCK", text(name), *kind], "UNLOCK", kind, name, wait, ttl)
         want.owner, want.reentrant = owner, reentrant
         return self._acquisition(want.calling(on_lost, on_askback, on_position))
@@ -88,16 +91,16 @@ class Client:
                  ttl: float = 10.0, on_lost: Lost = None, on_askback: Asked = None, on_position: Place = None) -> Acquisition[Hold]:
         """The same for leadership; the candidate with the highest priority is preferred. `value`: what all members tell
         about this leader, an address for example."""
-        published = ["VALUE", value] if value is not None else []
-        words = ["CAMPAIGN", text(name), *published] + (["PRIORITY", int(priority)] if priority else [])
-        want = Want(words, "RESIGN", ["LEADER", *published], name, wait, ttl)
+        told = published(value)
+        words = ["CAMPAIGN", text(name), *told] + (["PRIORITY", whole("priority", priority)] if priority else [])
+        want = Want(words, "RESIGN", ["LEADER", *told], name, wait, ttl)
         return self._acquisition(want.calling(on_lost, on_askback, on_position))
 
     def lock_all(self, names: Iterable[str], *, wait: Optional[float] = None, ttl: float = 10.0, on_lost: Lost = None,
                  on_askback: Asked = None, on_position: Place = None) -> Acquisition[Hold]:
         """All of these names or none, without deadlock. `fences` has their fences, in that order. If one of them is lost, all
         are; to give them back, release the hold."""
-        names = [text(name) for name in names]
+        names = texts(names)
         if not names or not ttl:
             raise Invalid("several names at once expect a name, and a time to live")
         want = Want(["LOCKALL"], "UNLOCK", [], names, wait, ttl)
@@ -131,20 +134,22 @@ class Client:
 
     async def sequence(self, name: str, count: int = 1) -> int:
         """The first of `count` numbers that nobody else gets, above all that were given for that name before."""
-        return await self.execute("SEQUENCE", text(name), int(count))
+        return await self.execute("SEQUENCE", text(name), whole("count", count))
 
     async def barrier(self, name: str, parties: int, wait: Optional[float] = None) -> int:
         """Waits until so many have come; the meeting's number, the same for all and above the last one. WaitTimeout: they
         have not, and this one does not count any more. LockLost: the connection broke, and the others may have met."""
-        connection, number = await meet(self, text(name), int(parties), [], wait)
+        connection, number = await meet(self, text(name), whole("parties", parties), [], wait)
         self._keep(connection)
         return number
 
     def double_barrier(self, name: str, parties: int, wait: Optional[float] = None, on_lost: Optional[Callable] = None) -> Acquisition[Inside]:
         """`async with` it, or await it: begins when so many have come, and ends when all of them have left or gone."""
+        callbacks(on_lost=on_lost)
+
         async def enter() -> Inside:
             inside = Inside(self, text(name), on_lost)
-            connection, inside.number = await meet(self, name, int(parties), ["ENTER"], wait)
+            connection, inside.number = await meet(self, name, whole("parties", parties), ["ENTER"], wait)
             return inside._begin(connection)
 
         return Acquisition(enter)
@@ -156,7 +161,9 @@ class Client:
     def join(self, name: str, value: Optional[str] = None, on_change: Optional[Callable[[Optional[int]], Any]] = None) -> Acquisition[Membership]:
         """`async with` it, or await it for a Membership. `value`: what others see with it. If its connection ends it joins
         anew: `on_change` is called with None, and then with the new number."""
-        return Acquisition(lambda: Membership(self, text(name), value, on_change).begin())
+        callbacks(on_change=on_change)
+        words = ["MEMBERS", text(name), "JOIN", *published(value)]
+        return Acquisition(lambda: Membership(self, name, words, on_change).begin())
 
     async def members(self, name: str) -> list[Member]:
         """The members of a group, in the order in which they joined."""
@@ -170,9 +177,12 @@ class Client:
     def once(self, name: str, every: float, on_lost: Optional[Callable] = None) -> Acquisition[Run]:
         """`async with` it, or await it for a Run, which is true if this client is to do it now: nobody has begun it in this
         period of so many seconds, counted from 1970. It is done when the body ends without an exception."""
+        callbacks(on_lost=on_lost)
+        every_ms = milliseconds(seconds("every", every, 0.001))
+
         async def begin() -> Run:
             run = Run(self, text(name), on_lost)
-            connection, run.fence = await self._ask("ONCE", name, "EVERY", milliseconds(every), again=False)
+            connection, run.fence = await self._ask("ONCE", name, "EVERY", every_ms, again=False)
             if run:
                 return run._begin(connection)
             self._keep(connection)
@@ -189,6 +199,8 @@ class Client:
 
     async def execute(self, *words: Any) -> Any:
         """The answer to any command that does not wait. If a server does not answer, another one is asked the same."""
+        if not words:
+            raise Invalid("expected the words of a command")
         connection, reply = await self._ask(*words)
         self._keep(connection)
         return reply
@@ -206,7 +218,7 @@ class Client:
             try:
                 return connection, await asyncio.wait_for(connection.ask(*words), self.timeout)
             except (Broken, asyncio.TimeoutError) as error:
-                failure = NoServer(f"{connection.server.text}: {error or 'no answer'}")
+                failure = NoServer(f"{connection.server.text}: {str(error) or 'no answer'}")
                 connection.close("no answer")
                 self._turn += 1
             except ConclaveError:
@@ -274,9 +286,7 @@ class Client:
 
     @staticmethod
     def _until(wait):
-        if wait is not None and wait < 0:
-            raise Invalid("expected wait of 0 seconds or more")
-        return NEVER if wait is None else clock() + wait
+        return clock() + waiting(wait)
 
     async def _persist(self, wait, attempt):
         """attempt(connection, until) until it has an answer, with other servers if need be."""
@@ -369,12 +379,3 @@ class Client:
         for name, fence in zip(want.names, fences if want.ttl else []):
             with contextlib.suppress(ConclaveError):
                 await self.execute(want.ending, name, fence, "SECRET", self._secret)
-
-
-def text(name):
-    if not isinstance(name, str):
-        raise Invalid(f"a name is a str, not {type(name).__name__}")
-    encoded = name.encode("utf-8", "surrogateescape")
-    if not 1 <= len(encoded) <= 512 or any(byte < 32 or byte == 127 for byte in encoded):
-        raise Invalid("a name has 1 to 512 bytes and no control characters")
-    return name

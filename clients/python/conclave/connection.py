@@ -190,7 +190,7 @@ class Connection:
             if connection:
                 connection.close("no answer")
             if isinstance(error, (OSError, Broken, EOFError, ValueError, asyncio.TimeoutError)) and not isinstance(error, ConclaveError):
-                raise NoServer(f"{server.text}: {error or 'no answer'}") from error
+                raise NoServer(f"{server.text}: {str(error) or 'no answer'}") from error
             raise
 
     async def _read(self):

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 from typing import Any, Callable, Coroutine, Generator, Generic, Optional, TypeVar
 
+from .arguments import callbacks, milliseconds, seconds, waiting
 from .connection import Broken, clock
 from .errors import ConclaveError, Invalid, LockLost, NoQuorum, NoServer, WaitTimeout
 
@@ -24,8 +25,8 @@ class Want:
 
     def __init__(self, words, ending, kind, name, wait, ttl):
         """`name`: one, or a list of several."""
-        if ttl < 0 or (wait is not None and wait < 0):
-            raise Invalid(f"{name}: expected wait and ttl of 0 seconds or more")
+        seconds("ttl", ttl)
+        waiting(wait)
         self.several = isinstance(name, list)
         self.names = name if self.several else [name]
         self.name = ", ".join(self.names)
@@ -33,6 +34,7 @@ class Want:
         self.wait, self.ttl = wait, ttl
 
     def calling(self, on_lost, on_askback, on_position):
+        callbacks(on_lost=on_lost, on_askback=on_askback, on_position=on_position)
         self.on_lost, self.on_askback, self.on_position = on_lost, on_askback, on_position
         return self
 
@@ -340,7 +342,3 @@ class Hold:
             if self._want.ttl and not self._connection.closed:
                 await self._ask_all(self._connection, self._client.timeout, self._want.ending, "SECRET", self._client._secret)
         self._connection.close("lost")
-
-
-def milliseconds(seconds):
-    return max(0, round(seconds * 1000))

@@ -120,10 +120,9 @@ class Membership:
 
     number: Optional[int] = None  # None: it is no member at the moment
 
-    def __init__(self, client: Client, name: str, value: Optional[str], on_change: Optional[Callable[[Optional[int]], Any]]):
+    def __init__(self, client: Client, name: str, words: list, on_change: Optional[Callable[[Optional[int]], Any]]):
         self.name = name
-        self._client, self._on_change = client, on_change
-        self._words = ["MEMBERS", name, "JOIN", *(["VALUE", value] if value is not None else [])]
+        self._client, self._words, self._on_change = client, words, on_change
         self._connection: Any = None
         self._task: Any = None
         self._gone = asyncio.Event()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
 
+from .arguments import whole
 from .connection import Broken
 from .errors import ConclaveError, LockLost, NoServer, WaitTimeout
 
@@ -22,11 +23,11 @@ class Latch:
 
     async def set(self, count: int) -> bool:
         """False: there is one already that is not open yet."""
-        return bool(await self._client._execute_once("LATCH", self.name, "SET", int(count)))
+        return bool(await self._client._execute_once("LATCH", self.name, "SET", whole("count", count)))
 
     async def down(self, count: int = 1) -> int:
         """What is left; 0: it is open. Refused if none was set. NoServer: it may have been counted or not."""
-        return await self._client._execute_once("LATCH", self.name, "DOWN", int(count))
+        return await self._client._execute_once("LATCH", self.name, "DOWN", whole("count", count))
 
     async def wait(self, wait: Optional[float] = None) -> None:
         """Until it is open; WaitTimeout after so many seconds. Refused if none was set, or if it was cleared."""
@@ -179,7 +180,7 @@ class Run(Stay):
             remembered = await asyncio.wait_for(question, self._client.timeout)
         except (Broken, ConclaveError, asyncio.TimeoutError) as error:
             self._connection.close("no answer")
-            raise LockLost(f"{self.name}, fence {self.fence}: {error or 'no answer'}") from error
+            raise LockLost(f"{self.name}, fence {self.fence}: {str(error) or 'no answer'}") from error
         self._client._keep(self._connection)
         if not remembered:
             raise LockLost(f"{self.name}, fence {self.fence}: it was not ours any more")

@@ -11,7 +11,8 @@ import threading
 from typing import Any, Callable, Generic, Iterable, Optional, TypeVar, Union
 
 from . import aio
-from .errors import Invalid, LockLost
+from .arguments import callbacks
+from .errors import Invalid, LockLost, NoServer
 from .observation import Leader, Member
 from .recipes import LastRun
 
@@ -29,6 +30,9 @@ class Client:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="conclave", daemon=True)
         self._thread.start()
+        self._open = True
+        self._lock = threading.Lock()  # what is asked before close() is known to the loop before close() ends it
+        self._closing = threading.Lock()
         atexit.register(self.close)  # what a program forgets to give back would be held until its time is over
 
     def __enter__(self) -> Client:
@@ -39,12 +43,16 @@ class Client:
 
     def close(self) -> None:
         """Gives back all that it holds."""
-        if self._thread and self._process == os.getpid():
-            self._run(self._finish())
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
-        self._thread = None
+        if self._process == os.getpid():
+            self._expect_other_thread()
+            with self._closing:  # another thread may be at it
+                if self._thread.is_alive():
+                    with self._lock:
+                        self._open = False
+                    asyncio.run_coroutine_threadsafe(self._finish(), self._loop).result()
+                    self._loop.call_soon_threadsafe(self._loop.stop)
+                    self._thread.join()
+                    self._loop.close()
         atexit.unregister(self.close)
 
     async def _finish(self):
@@ -54,20 +62,45 @@ class Client:
             task.cancel()
         await asyncio.gather(*rest, return_exceptions=True)
 
+    def _expect_other_thread(self):
+        if threading.current_thread() is self._thread:
+            raise Invalid("a callback cannot wait for the client's thread, which calls it: expected another thread")
+
+    def _begin(self, coroutine):
+        """A future of what it returns."""
+        if self._process != os.getpid():
+            raise Invalid("the client belongs to the parent process")
+        self._expect_other_thread()
+        with self._lock:
+            if not self._open:
+                raise Invalid("the client is closed")
+            return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def _soon(self, callback):
+        """Calls it in the thread, unless the client is closed."""
+        with self._lock:
+            if self._open:
+                self._loop.call_soon_threadsafe(callback)
+
     def _run(self, coroutine, undo=None):
         """Runs it in the thread. If the caller is interrupted it ends, and `undo` gives back what it had got by then."""
-        if self._process != os.getpid() or not self._thread:
+        try:
+            future = self._begin(coroutine)
+        except Invalid:
             coroutine.close()
-            raise Invalid("the client is closed" if self._process == os.getpid() else "the client belongs to the parent process")
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+            raise
         try:
             return future.result()
         except concurrent.futures.CancelledError:
             raise Invalid("the client was closed") from None
+        except NoServer:
+            if self._open:
+                raise
+            raise Invalid("the client was closed") from None  # which has ended its connections
         except BaseException:
             future.cancel()
             if undo:
-                self._loop.call_soon_threadsafe(undo)
+                self._soon(undo)
             raise
 
     # ---- locks and leadership ----
@@ -75,7 +108,7 @@ class Client:
     def lock(self, name: str, **options: Any) -> Hold:
         """Waits for it; give it back by `with`, or by release(). The options are those of conclave.aio.Client.lock(): `wait`,
         `ttl`, `shared`, `permits`, `reentrant` (for this thread), `on_lost`, `on_askback`, `on_position`. The client's thread
-        calls the callbacks."""
+        calls the callbacks, which cannot wait for this client then."""
         return self._held(Hold(self), self._client.lock, name, owner=threading.current_thread(), **options)
 
     def campaign(self, name: str, **options: Any) -> Hold:
@@ -87,6 +120,7 @@ class Client:
         return self._held(Hold(self), self._client.lock_all, names, **options)
 
     def _held(self, held: W, ask, *arguments, **options) -> W:
+        callbacks(**{key: options.get(key) for key in ("on_lost", "on_askback")})
         for key in ("on_lost", "on_askback"):
             if options.get(key):
                 options[key] = lambda _, *rest, callback=options[key]: callback(held, *rest)
@@ -212,8 +246,8 @@ class Hold(Held):
         if self._client._process != os.getpid():
             return 0.0
         left = self._hold.peek()
-        if left <= 0 and self._client._thread:
-            self._client._loop.call_soon_threadsafe(lambda: self._hold.left)  # it tells whom it may concern
+        if left <= 0:
+            self._client._soon(lambda: self._hold.left)  # it tells whom it may concern
         return left
 
     @property
@@ -232,7 +266,16 @@ class Hold(Held):
 
     def release(self) -> None:
         """Gives it back. LockLost if it was lost before. If no server answers, it ends by itself when its time is over."""
-        self._client._run(self._hold.release())
+        if not self._is_given_back():
+            self._client._run(self._hold.release())
+
+    def __exit__(self, *why):
+        if not self._is_given_back():
+            super().__exit__(*why)
+
+    def _is_given_back(self):
+        """When the client was closed."""
+        return not self._client._open and self._hold._ended == "released"
 
 
 class Inside(Held):
@@ -344,4 +387,4 @@ class Observation(Generic[T]):
 
     def close(self) -> None:
         if self._observation:
-            self._client._loop.call_soon_threadsafe(self._observation.close)
+            self._client._soon(self._observation.close)
