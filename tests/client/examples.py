@@ -59,6 +59,20 @@ def examples():
             refuses_what_it_does_not_know(path, text, node, directory)
 
 
+def arguments_of_node():
+    if not shutil.which("node"):
+        print("node is not installed")
+        return
+    with tempfile.TemporaryDirectory(prefix="conclave-test-") as name:
+        modules = pathlib.Path(name) / "node_modules"
+        modules.mkdir()
+        (modules / "conclave-client").symlink_to(ROOT / "clients" / "node")
+        script = pathlib.Path(name) / "arguments.mjs"
+        script.write_bytes((HERE / "arguments.mjs").read_bytes())
+        done = subprocess.run(["node", script], text=True, capture_output=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0 and not done.stdout, (done.returncode, done.stdout, done.stderr)
+
+
 def refuses_what_it_does_not_know(path, text, node, directory):
     """An option under a wrong name would silently be the usual value."""
     wrong = text.replace('"backup")', '"backup", ttl_ms=1)').replace('"backup",', '"backup", { ttl: 1000 },' if path.suffix == ".mjs" else '"backup",')
@@ -87,4 +101,4 @@ def notices_its_loss(path, text, node, directory):
 
 
 if __name__ == "__main__":
-    sys.exit(0 if starvation.run(examples) else 1)
+    sys.exit(0 if starvation.run(examples) and starvation.run(arguments_of_node) else 1)

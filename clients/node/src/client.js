@@ -6,6 +6,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { checked, expectFunction, known, published } from "./arguments.js";
 import { Broken, Connection, clock, ownName, readCredentials, readServers, within } from "./connection.js";
 import { ConclaveError, Invalid, NoQuorum, NoServer, WaitTimeout } from "./errors.js";
 import { Hold } from "./hold.js";
@@ -16,6 +17,9 @@ const PAUSE_MS = 50; // before another server is tried
 const PATIENCE_MS = 5000; // so long other servers are tried when none answers during a wait
 const PROBE_MS = 3000; // during a wait, a second connection tests so often whether the server hangs
 const IDLE = 8; // connections kept for what comes next
+
+const SETTINGS = "servers timeoutMs name key tlsCa tlsCertificate tlsPrivateKey";
+const HOLD = "waitMs ttlMs signal onLost onAskback onPosition";
 
 export class Client {
   #secret = randomBytes(16).toString("hex"); // of what it holds: with it other servers renew and end that, too
@@ -29,42 +33,53 @@ export class Client {
 
   constructor(options = {}) {
     const given = typeof options === "string" || Array.isArray(options) ? { servers: options } : options;
-    this.servers = readServers(given.servers);
+    this.servers = readServers(known(given, SETTINGS).servers);
     this.timeoutMs = given.timeoutMs ?? 2000;
     this.credentials = readCredentials(given);
     this.name = given.name ?? ownName();
+    if (!(Number.isFinite(this.timeoutMs) && this.timeoutMs > 0))
+      throw new Invalid(`timeoutMs ${this.timeoutMs}: expected milliseconds, more than 0`);
+    if (!/^[!-~]{1,128}$/.test(this.name))
+      throw new Invalid("a client's name has up to 128 printable characters of ASCII, and no spaces");
   }
 
   // ---- locks and leadership ----
 
   async lock(name, options = {}) {
+    const want = checked([name], options, `${HOLD} shared permits reentrant`);
+    if (options.shared && options.permits !== undefined) throw new Invalid(`${name}: permits expects no shared`);
     if (options.reentrant && (options.shared || options.permits !== undefined))
       throw new Invalid(`${name}: reentrant expects neither shared nor permits`);
     const around = options.reentrant && this.#within.getStore()?.find((hold) => hold.takeAgain?.(name));
     if (around) return around;
     const kind = options.shared ? ["SHARED"] : options.permits === undefined ? [] : ["PERMITS", options.permits];
-    return this.#acquire({ ...checked([name], options), words: ["LOCK", name, ...kind], kind, ending: "UNLOCK" });
+    return this.#acquire({ ...want, words: ["LOCK", name, ...kind], kind, ending: "UNLOCK" });
   }
 
   async lockAll(names, options = {}) {
-    const want = checked(names, options);
+    const want = checked(names, options, HOLD);
     if (!names.length || !want.ttlMs) throw new Invalid("several names at once expect a name, and a time to live");
     return this.#acquire({ ...want, several: true, words: ["LOCKALL"], kind: [], ending: "UNLOCK" });
   }
 
   async campaign(name, options = {}) {
-    const value = options.value === undefined ? [] : ["VALUE", options.value];
+    const want = checked([name], options, `${HOLD} priority value`);
+    const value = published(options.value);
     const words = ["CAMPAIGN", name, ...value];
-    if (options.priority) words.push("PRIORITY", options.priority);
-    return this.#acquire({ ...checked([name], options), words, kind: ["LEADER", ...value], ending: "RESIGN" });
+    if (options.priority !== undefined) words.push("PRIORITY", options.priority);
+    return this.#acquire({ ...want, words, kind: ["LEADER", ...value], ending: "RESIGN" });
   }
 
   async withLock(name, options, body) {
-    return body ? this.#during(this.lock(name, options), body) : this.#during(this.lock(name), options);
+    if (body === undefined) return this.withLock(name, {}, expectFunction(`the body under ${name}`, options));
+    expectFunction(`the body under ${name}`, body);
+    return this.#during(this.lock(name, options), body);
   }
 
   async whileLeading(name, options, body) {
-    return body ? this.#during(this.campaign(name, options), body) : this.#during(this.campaign(name), options);
+    if (body === undefined) return this.whileLeading(name, {}, expectFunction(`the body under ${name}`, options));
+    expectFunction(`the body under ${name}`, body);
+    return this.#during(this.campaign(name, options), body);
   }
 
   async #during(acquired, body, end = (hold) => hold.release(), drop = end) {
@@ -92,10 +107,11 @@ export class Client {
     return this.#observe(name, { first: "WATCH", again: "WATCH", push: "lock" }, options);
   }
 
-  #observe(name, { first, again, push }, { signal } = {}) {
+  #observe(name, { first, again, push }, options = {}) {
+    const { signal } = checked([name], options, "signal");
     const ofPush = ([id, fence, ...more]) => (id ? readLeader([id, fence, null, ...more]) : null);
     const words = { first: [first, name], again: [again, name], push, read: readLeader, ofPush };
-    return observe(this, checked([name]).name, words, this.#ends(signal));
+    return observe(this, name, words, this.#ends(signal));
   }
 
   #ends(signal) {
@@ -117,20 +133,23 @@ export class Client {
   }
 
   async barrier(name, parties, options) {
-    const [connection, number] = await meet(this, { ...checked([name], options), words: ["BARRIER", name, parties] });
+    const want = checked([name], options, "waitMs signal");
+    const [connection, number] = await meet(this, { ...want, words: ["BARRIER", name, parties] });
     this.keep(connection);
     return number;
   }
 
   async enterBarrier(name, parties, options) {
     const words = ["BARRIER", name, parties, "ENTER"];
-    const [connection, number] = await meet(this, { ...checked([name], options), words });
+    const [connection, number] = await meet(this, { ...checked([name], options, "waitMs signal onLost"), words });
     return new Inside(this, connection, name, number, options?.onLost);
   }
 
   /** Everybody has come when the body begins, and everybody has gone when this returns. */
   async doubleBarrier(name, parties, options, body) {
-    if (!body) return this.doubleBarrier(name, parties, {}, options);
+    if (body === undefined)
+      return this.doubleBarrier(name, parties, {}, expectFunction(`the body inside ${name}`, options));
+    expectFunction(`the body inside ${name}`, body);
     const leave = (inside) => inside.leave({ signal: options.signal });
     return this.#during(this.enterBarrier(name, parties, options), body, leave, (inside) => inside.abandon());
   }
@@ -140,21 +159,26 @@ export class Client {
   }
 
   async join(name, options = {}) {
-    return new Membership(this, checked([name]).name, options).begin();
+    checked([name]);
+    return new Membership(this, name, known(options, "value onChange")).begin();
   }
 
   async members(name) {
     return readMembers(await this.execute("MEMBERS", checked([name]).name));
   }
 
-  watchMembers(name, { signal } = {}) {
-    const again = ["MEMBERS", checked([name]).name];
+  watchMembers(name, options = {}) {
+    const { signal } = checked([name], options, "signal");
+    const again = ["MEMBERS", name];
     const words = { first: [...again, "WATCH"], again, push: "members", read: readMembers };
     return observe(this, name, { ...words, ofPush: ([items]) => readMembers(items) }, this.#ends(signal));
   }
 
-  async once(name, { everyMs = -1, onLost }, body) {
-    const words = ["ONCE", checked([name], { everyMs }).name, "EVERY", everyMs];
+  async once(name, options, body) {
+    const { onLost } = checked([name], options, "everyMs onLost");
+    if (!options?.everyMs) throw new Invalid(`${name}: expected everyMs, whole milliseconds above 0`);
+    expectFunction(`what is done for ${name}`, body);
+    const words = ["ONCE", name, "EVERY", options.everyMs];
     const [connection, fence] = await this.ask({ once: true }, ...words);
     if (fence === null) {
       this.keep(connection);
@@ -192,6 +216,7 @@ export class Client {
 
   /** [the connection, which is the caller's then, the answer]. */
   async ask(...words) {
+    if (!words.length) throw new Invalid("expected the words of a command");
     const once = words[0].once && words.shift();
     let failure;
     for (let attempt = once ? this.servers.length : 0; attempt <= this.servers.length; attempt++) {
@@ -269,7 +294,7 @@ export class Client {
   // ---- waiting ----
 
   until(waitMs) {
-    checked([], { waitMs });
+    checked([], { waitMs }, "waitMs");
     return waitMs === undefined ? Infinity : clock() + waitMs;
   }
 
@@ -377,25 +402,4 @@ async function lateAfter(ms, answer) {
   const end = new AbortController();
   answer.finally(() => end.abort()).catch(() => {});
   return sleep(ms, LATE, { signal: end.signal }).catch(() => answer);
-}
-
-const OPTIONS = "waitMs ttlMs everyMs signal onLost onAskback onPosition shared permits reentrant priority value".split(
-  " ",
-);
-
-// An option that is not known is a mistake: `ttl` in place of `ttlMs` would silently be ten seconds.
-function checked(names, options = {}) {
-  const { waitMs, ttlMs = 10000, everyMs, signal, onLost, onAskback, onPosition } = options;
-  for (const key of Object.keys(options))
-    if (!OPTIONS.includes(key)) throw new Invalid(`no option ${key}: expected some of ${OPTIONS.join(", ")}`);
-  for (const name of names) {
-    const length = typeof name === "string" ? Buffer.byteLength(name) : 0;
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
-    if (!length || length > 512 || /[\x00-\x1f\x7f]/.test(name))
-      throw new Invalid("a name has 1 to 512 bytes and no control characters");
-  }
-  for (const [key, value] of Object.entries({ waitMs, ttlMs, everyMs }))
-    if (value !== undefined && !(Number.isSafeInteger(value) && value >= 0))
-      throw new Invalid(`${key} ${value}: expected whole milliseconds of 0 or more`);
-  return { names, name: names.join(", "), waitMs, ttlMs, signal, onLost, onAskback, onPosition };
 }

@@ -3,6 +3,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { known } from "./arguments.js";
 import { clock, within } from "./connection.js";
 import { Invalid, LockLost, WaitTimeout } from "./errors.js";
 
@@ -130,7 +131,8 @@ export class Hold {
 
   // ---- from shared to alone, and back ----
 
-  async upgrade({ waitMs, signal } = {}) {
+  async upgrade(options = {}) {
+    const { waitMs, signal } = known(options, "waitMs signal");
     return this.#exchange("UPGRADE", { waitMs, signal }, ["SHARED"], []);
   }
 

@@ -3,6 +3,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { known, published } from "./arguments.js";
 import { Broken, within } from "./connection.js";
 import { ConclaveError, LockLost, NoServer, WaitTimeout } from "./errors.js";
 
@@ -26,7 +27,8 @@ export class Latch {
     return this.#client.executeOnce("LATCH", this.name, "DOWN", count);
   }
 
-  async wait({ waitMs, signal } = {}) {
+  async wait(options = {}) {
+    const { waitMs, signal } = known(options, "waitMs signal");
     const want = { words: ["LATCH", this.name, "AWAIT"], waitMs, signal };
     await this.#client.persist(want, async (connection, until) => {
       const left = await this.#client.wait(connection, want, until);
@@ -148,7 +150,8 @@ export class Inside extends Stay {
     this.number = number;
   }
 
-  async leave({ waitMs, signal } = {}) {
+  async leave(options = {}) {
+    const { waitMs, signal } = known(options, "waitMs signal");
     const until = this.#client.until(waitMs);
     const connection = this.lend();
     const want = { words: ["BARRIER", this.name, "LEAVE"], signal, borrowed: true };
@@ -226,7 +229,7 @@ export class Membership {
     this.name = name;
     this.number = null;
     this.#client = client;
-    this.#words = ["MEMBERS", name, "JOIN", ...(value === undefined ? [] : ["VALUE", value])];
+    this.#words = ["MEMBERS", name, "JOIN", ...published(value)];
     this.#onChange = onChange;
   }
 
