@@ -15,6 +15,22 @@ enum { NOTHING, CHANGED /* the last change */ };
 
 /* ---- at the primary ---- */
 
+/*
+ * Has a later order of the session been carried out? A node gives an order by itself to bring a session back, and does
+ * not wait for its result before it says that the session leaves. It tells the primary of the next view both again. By
+ * then both may have been carried out, and the first must not be carried out anew.
+ */
+static bool has_left_since(const struct recipe_turn *turn)
+{
+    for (uint32_t i = 0; i < turn->state->count; i++) {
+        const struct recipe_entry *entry = &turn->state->entries[i];
+        if (entry->role == ROLE_APPLIED && entry->node == turn->node && entry->process == turn->process &&
+            entry->session == turn->ask->session && entry->ticket > turn->ask->ticket)
+            return true;
+    }
+    return false;
+}
+
 /* A member that comes back, because its node was away, has its number, and so its place. */
 static int64_t join(struct recipe_turn *turn)
 {
@@ -25,6 +41,8 @@ static int64_t join(struct recipe_turn *turn)
     uint32_t place = 0;
     if (known)
         return (int64_t)known->number;
+    if (has_left_since(turn))
+        return 0; /* nobody waits for it */
     if (!recipe_has_room(turn))
         return RESULT_FULL;
     if (turn->ask->number && turn->ask->number < turn->number)

@@ -387,11 +387,13 @@ static bool is_tied(const struct replica *replica, const struct recipe_entry *en
     return false;
 }
 
-/* Does an order make the entry, wait for it or drop it? */
+/* Does an order make the entry, wait for it or drop it? Or does its session, which gave up, ask to be a member anew? */
 static bool is_ordered(const struct replica *replica, const struct recipe_entry *entry)
 {
     for (const struct recipe_order *order = replica->orders; entry->ticket && order; order = order->next)
-        if (order->ask.ticket == entry->ticket || order->ask.target == entry->ticket)
+        if (order->ask.ticket == entry->ticket || order->ask.target == entry->ticket ||
+            (entry->role == ROLE_MEMBER && order->session && order->ask.verb == VERB_OWN &&
+             order->ask.session == entry->session))
             return true;
     return false;
 }

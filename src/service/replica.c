@@ -88,12 +88,16 @@ static void store(struct replica *replica)
         no_memory(replica);
 }
 
-/* All members have to know who has passed: the next state does not tell it again. */
+/*
+ * All members have to know who has met. The next state does not tell it again; and a majority that knows it in memory
+ * alone may start anew, while a node that does not know of it keeps a client that waits for that meeting.
+ */
 static bool is_enough(const struct replica *replica)
 {
     const struct cv_member *member = replica->service->member;
     const bool all = !(members_of(replica->service) & ~replica->holders);
-    if (!cv_member_agrees(member) || recipe_state_count(&replica->state, ROLE_PASSED))
+    if (!cv_member_agrees(member) || recipe_state_count(&replica->state, ROLE_PASSED) ||
+        recipe_state_count(&replica->state, ROLE_INSIDE))
         return all;
     return cv_member_is_enough(member, replica->holders);
 }

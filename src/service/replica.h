@@ -23,6 +23,14 @@
  * twice: the state itself has the results of the latest orders of each node, and a node that asks again, because the
  * primary is gone, gets that result.
  *
+ * Why nobody is told an old state: a read is an order, too. The primary answers it after it has looked at its lease,
+ * and while no change is being stored.
+ *   - Nobody else is primary of the name then. A view without this member begins after its lease is over. In a view
+ *     with it nothing is carried out before it has begun that view and told its states.
+ *   - So the answer has every change that anybody was told of before the read was asked, however late it arrives.
+ *   - The client's node tells its own copy. DONE has the version: the node takes it only if its copy is not older. What
+ *     is stored next comes after DONE on the same link.
+ *
  * Versions are numbers of the view's block, as fences are: they rise over every crash, restart and change of members.
  * The numbers that clients are told are versions, too.
  */

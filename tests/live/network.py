@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Connections between nodes break in the middle of a frame, or carry nothing for a while: each pair has a proxy."""
 
+import collections
 import json
 import pathlib
 import random
@@ -20,13 +21,15 @@ from starvation import Broken
 
 
 class Proxy:
-    """Carries bytes between two nodes; breaks connections and drops bytes when the test says so."""
+    """Carries bytes between two nodes; breaks connections, drops and delays bytes when the test says so."""
 
     def __init__(self, target):
         self.target = target
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = self.listener.getsockname()
         self.pairs = []
+        self.delay = 0.0  # seconds that bytes are under way
+        self.under_way = collections.deque()  # (when they arrive, pair, sink, bytes)
         self.silent = False
         self.broken = 0
         self.stopping = False
@@ -47,8 +50,19 @@ class Proxy:
         for end in pair:
             end.close()
 
+    def deliver(self):
+        """What has been under way for long enough."""
+        while self.under_way and not self.silent and self.under_way[0][0] <= time.monotonic():
+            _, pair, sink, data = self.under_way.popleft()
+            try:
+                if pair in self.pairs:
+                    sink.sendall(data)
+            except OSError:
+                self.drop(pair)
+
     def run(self):
         while not self.stopping:
+            self.deliver()
             ends = [end for pair in self.pairs for end in pair]
             ready, _, _ = select.select([self.listener, *([] if self.silent else ends)], [], [], 0.01)
             if self.listener in ready and not self.silent:
@@ -65,6 +79,9 @@ class Proxy:
     def carry(self, pair, source, sink):
         try:
             data = source.recv(65536)
+            if data and (self.delay or self.under_way):
+                self.under_way.append((time.monotonic() + self.delay, pair, sink, data))
+                return
             # When a connection breaks, some of the bytes under way have arrived: maybe half a message.
             sink.sendall(data[:len(data) // 2] if self.broken else data)
         except OSError:

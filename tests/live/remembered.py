@@ -231,9 +231,9 @@ def read_after_a_pause():
             client.close()
 
 
-def come_to(clients, names, wait_ms):
+def come_to(clients, names, wait_ms, *words):
     for client, name in zip(clients, names):
-        client.say("BARRIER", name, 3, "WAIT", wait_ms)
+        client.say("BARRIER", name, 3, *words, "WAIT", wait_ms)
 
 
 def told(client):
@@ -269,5 +269,28 @@ def party_stands_still():
             client.close()
 
 
+def all_know_who_has_entered():
+    """Two of three have met a client whose node stands still. A majority knows of it, but in memory alone: nobody enters before
+    that node knows of it, too."""
+    with Room(3, lease=2500, timeout=2000, longest_timeout=2400) as group:
+        names = [f"barrier {number}" for number in range(12)]
+        first, second, third = ([group.client(node) for _ in names] for node in (1, 2, 3))
+        come_to(third, names, 20000, "ENTER")
+        time.sleep(0.3)
+        group.kill(3, which=signal.SIGSTOP)
+        come_to(first, names, 20000, "ENTER")
+        come_to(second, names, 20000, "ENTER")
+        time.sleep(0.7)
+        early = [name for client, name in zip(first, names) if select.select([client.socket], [], [], 0)[0]]
+        group.kill(3, which=signal.SIGCONT)
+        if early:
+            raise Broken(early)
+        for name, *clients in zip(names, first, second, third):
+            numbers = {told(client) for client in clients}
+            assert len(numbers) == 1 and isinstance(numbers.pop(), int), name
+        for client in (*first, *second, *third):
+            client.close()
+
+
 if __name__ == "__main__":
-    sys.exit(main([voter_leaves, voters_change, disk_is_lost, read_after_a_pause, party_stands_still]))
+    sys.exit(main([voter_leaves, voters_change, disk_is_lost, read_after_a_pause, party_stands_still, all_know_who_has_entered]))
