@@ -165,13 +165,28 @@ static void kept(struct replica *replica)
 {
     for (struct recipe_order *order = replica->orders, *next; order; order = next) {
         next = order->next;
-        if (order->meeting && order->session)
+        if (!order->meeting || !order->session)
+            continue;
+        if (order->wanted == VERB_ENTER && !cv_member_serves(replica->service->member))
+            order->late = true; /* the others may leave without this client now */
+        else
             tell_meeting(order);
     }
 }
 
-const struct recipe_kind barrier_kind = {
-    .word = "BARRIER", .apply = apply, .left = go_on, .answered = answered, .overdue = overdue, .kept = kept};
+static void leased(struct recipe_order *order)
+{
+    if (order->session)
+        tell_meeting(order);
+}
+
+const struct recipe_kind barrier_kind = {.word = "BARRIER",
+                                         .apply = apply,
+                                         .left = go_on,
+                                         .answered = answered,
+                                         .overdue = overdue,
+                                         .kept = kept,
+                                         .leased = leased};
 
 /* ---- the command ---- */
 

@@ -111,8 +111,13 @@ static void answered(struct recipe_order *order, int64_t result)
     recipe_tell(order, result);
 }
 
+static void leased(struct recipe_order *order)
+{
+    recipe_answered(order->replica, order->ask.ticket, order->result);
+}
+
 const struct recipe_kind once_kind = {
-    .word = "ONCE", .lasts = true, .belongs = ROLE_RUNS, .apply = apply, .answered = answered};
+    .word = "ONCE", .lasts = true, .belongs = ROLE_RUNS, .apply = apply, .answered = answered, .leased = leased};
 
 /* ---- the command ---- */
 

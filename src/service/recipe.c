@@ -291,6 +291,17 @@ void recipe_pump(struct replica *replica)
 
 static void drop_ghosts(struct replica *replica);
 
+/*
+ * What a session would lose with the lease is not given to it when the lease is over: others may have got it meanwhile.
+ * If the lease comes back in this view they have not. In the next view the order is asked for again.
+ */
+static bool is_too_late(const struct recipe_order *order, int64_t result)
+{
+    const struct replica *replica = order->replica;
+    return kind_of(replica)->belongs == ROLE_RUNS && order->ask.verb == VERB_OWN && order->session && result > 0 &&
+           !cv_member_serves(replica->service->member);
+}
+
 void recipe_answered(struct replica *replica, uint64_t ticket, int64_t result)
 {
     struct recipe_order *order = replica->last_order;
@@ -298,6 +309,11 @@ void recipe_answered(struct replica *replica, uint64_t ticket, int64_t result)
         order = order->previous;
     if (!order || order->answered)
         return;
+    if (is_too_late(order, result)) {
+        order->late = true;
+        order->result = result;
+        return;
+    }
     order->answered = true;
     if (order->session) {
         kind_of(replica)->answered(order, result);
@@ -472,11 +488,26 @@ void recipe_kept(struct replica *replica)
     }
 }
 
+/* An order that is told may end others: they are sought from the first one on. */
+void recipe_leased(struct replica *replica)
+{
+    if (!kind_of(replica)->leased || !cv_member_serves(replica->service->member))
+        return;
+    for (struct recipe_order *order = replica->orders; order;) {
+        const bool late = order->late;
+        order->late = false;
+        if (late)
+            kind_of(replica)->leased(order);
+        order = late ? replica->orders : order->next;
+    }
+}
+
 void recipe_resume(struct replica *replica, bool apart)
 {
     replica->stale = true;
     for (struct recipe_order *order = replica->orders, *next; order; order = next) {
         next = order->next;
+        order->late = false;
         if (apart && replica->recipe == RECIPE_BARRIER && order->session && order->asked) {
             order->answered = true;
             recipe_refuse(order, APART);

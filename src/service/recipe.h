@@ -46,6 +46,8 @@ struct recipe_order {
     bool sent;        /* to the primary of this view */
     bool answered;    /* by the primary; it waits for what others do */
     bool overdue;     /* its client has waited long enough */
+    bool late;        /* what it gives came when the lease was over */
+    int64_t result;   /* once: and that is what came */
 };
 
 /* What belongs to a session as long as it lasts. */
@@ -73,6 +75,8 @@ struct recipe_kind {
     void (*overdue)(struct recipe_order *order);
     /* At every node: the group has this state. May be NULL. */
     void (*kept)(struct replica *replica);
+    /* The lease is back in the same view, and the order was late. NULL if none is. */
+    void (*leased)(struct recipe_order *order);
 };
 
 extern const struct recipe_kind *const recipe_kinds[RECIPES];
@@ -121,6 +125,8 @@ void recipe_kept(struct replica *replica);
 void recipe_answered(struct replica *replica, uint64_t ticket, int64_t result);
 /* Orders are sent, as many as may be under way. */
 void recipe_pump(struct replica *replica);
+/* The lease may be back. */
+void recipe_leased(struct replica *replica);
 /* A view has begun: orders are sent again. `apart`: others may have gone on without this node. */
 void recipe_resume(struct replica *replica, bool apart);
 /* Does no client of this node want anything of the name? */

@@ -391,6 +391,7 @@ void replicas_resume(struct cv_service *service)
     for (size_t i = 0; i < all->size; i++)
         for (struct replica *it = all->table[i]; it; it = it->chain) {
             advance(it);
+            recipe_leased(it);
             recipe_pump(it);
         }
 }

@@ -31,6 +31,10 @@
  *   - The client's node tells its own copy. DONE has the version: the node takes it only if its copy is not older. What
  *     is stored next comes after DONE on the same link.
  *
+ * What does not outlast restarts is in memory alone, and a majority that has it may start anew. What is left of the
+ * entries is right all the same: an entry's node has the state before its client is told, and entries of nodes that are
+ * gone or new are dropped. Who has met at a barrier is known by all members.
+ *
  * Versions are numbers of the view's block, as fences are: they rise over every crash, restart and change of members.
  * The numbers that clients are told are versions, too.
  */

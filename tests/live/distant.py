@@ -2,6 +2,7 @@
 """Members of a name whose node is far from the others: what it says and what it is told is under way when the view changes."""
 
 import select
+import signal
 import sys
 import time
 
@@ -119,5 +120,39 @@ def joins_anew():
     network.judge()
 
 
+def stands_still_while_it_is_told():
+    """A node stands still while its clients are told to do what is to be done once. The group goes on without it, and others are
+    told to do it: its clients are not sent to work when it goes on."""
+    with distant() as network:
+        names = [f"name {number}" for number in range(12)]
+        mine = {name: network.client(FAR) for name in names}
+        other = network.client(2)
+        for proxy in links(network, FAR):
+            proxy.delay = DELAY
+        for name, client in mine.items():
+            client.say("ONCE", name, "EVERY", 10 ** 12)
+        time.sleep(1.6 * DELAY)  # they have been granted, and the answers are under way
+        before = network.epoch(2)
+        network.processes[FAR - 1].send_signal(signal.SIGSTOP)
+        time.sleep(0.05)
+        early = {name for name, client in mine.items() if is_answered(client)}
+        assert len(early) < len(names), "the machine is too slow"
+        await_view(network, 2, before)
+        fences = {name: other.ask("ONCE", name, "EVERY", 10 ** 12) for name in names}
+        network.processes[FAR - 1].send_signal(signal.SIGCONT)
+        assert all(fences.values()), fences
+        for name in set(names) - early:
+            try:
+                answer = mine[name].hear()
+            except Refused as refusal:
+                assert str(refusal).startswith("NOQUORUM"), refusal
+            else:
+                if answer is not None:
+                    raise Broken(name, answer, fences[name])
+        for client in (other, *mine.values()):
+            client.close()
+    network.judge()
+
+
 if __name__ == "__main__":
-    sys.exit(main([leaves_while_it_comes_back, joins_anew]))
+    sys.exit(main([leaves_while_it_comes_back, joins_anew, stands_still_while_it_is_told]))
