@@ -258,6 +258,12 @@ def bystanders():
 
     assert story(1, "lost").violated() == {"bystanders-keep"}
     assert not story(1, "released").violated() and not story(200, "lost").violated()
+    fault = {"who": "driver", "what": "fault"}
+    assert not story(1, "lost").tell(5.2, **fault, action="pause", nodes=[4]).violated(), "another fault may have done it"
+    assert not story(1, "lost").tell(3, **fault, action="settings", node=4).violated()
+    assert story(1, "lost").tell(4.9, **fault, action="crowd leaves", node=5).violated() == {"bystanders-keep"}
+    over = story(1, "lost").tell(3, **fault, action="pause", nodes=[4]).tell(4, "driver", "healed")
+    assert "bystanders-keep" in over.violated()
 
 
 def configurations():

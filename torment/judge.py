@@ -198,11 +198,15 @@ class Judge:
                        f"{'by a plain connection' if event['plain'] else 'by conclave lock'} to node {event['node']}")
 
     def bystanders_keep(self):
-        """No other client loses a lock when a crowd leaves; not judged if the machine was too busy."""
+        """No other client loses a lock when a crowd leaves; not judged if the machine was too busy, or beside other faults."""
         lost = [event for event in self.all("end") if event["why"] in ("lost", "lease")]
+        others = [event["us"] for event in self.all("fault") if event["action"] not in ("crowd leaves", "mixed")]
+        healed = [event["us"] for event in self.all("healed")]
         for crowd in self.all("crowd-gone"):
             victims = [event for event in lost if crowd["begin"] <= event["us"] <= crowd["us"]]
-            if victims and crowd["late_ms"] < BUSY_MS:
+            since = max((us for us in healed if us < crowd["begin"]), default=0)
+            alone = not any(since < us <= crowd["us"] for us in others)
+            if victims and alone and crowd["late_ms"] < BUSY_MS:
                 yield (f"{victims[0]['who']} lost {victims[0]['name']} at {self.at(victims[0]['us'])}, when a crowd left at "
                        f"{self.at(crowd['begin'])}")
 
