@@ -250,6 +250,13 @@ def vanished():
         40, "driver", "end-of-run").violated() == {"vanished-freed"}
 
 
+def sizes():
+    """Of two voters none can lose its disk, nor get an old copy of it: no group of two is asked to."""
+    for name in ("lost-disk", "old-disk", "mixed"):
+        assert nemesis.sizes(name, [2, 3, 5]) == [3, 5] and not nemesis.sizes(name, [2]), name
+    assert nemesis.sizes("kill", [2, 3]) == [2, 3] and nemesis.sizes("tie", [3, 5]) == [2]
+
+
 def bystanders():
     def story(late_ms, why):
         return (good().hold(4.5, None, "x", 9, until=5.5).tell(5.4, "x", "end", name="a", kind="lock", fence=9, why=why,
@@ -323,7 +330,8 @@ def bad_input():
 
 
 TESTS = [good_ones_pass, same_fence_twice, falling_fence, two_holders, readers, torn_reads, stale_fence_accepted, lost_update, times_to_live, observers,
-         calls, no_progress, crash, plain_clients, commands_end, vanished, bystanders, configurations, register, generators, bad_input]
+         calls, no_progress, crash, plain_clients, commands_end, vanished, sizes, bystanders, configurations, register, generators,
+         bad_input]
 
 if __name__ == "__main__":
     for test in TESTS:

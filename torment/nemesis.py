@@ -161,6 +161,11 @@ def available(have):
     return ([name for name in TABLE if not lacking[name]], [(name, lack) for name, lack in lacking.items() if lack])
 
 
+def sizes(name, wanted):
+    """Those of the group sizes at which that nemesis says something about the service."""
+    return [2] if TABLE[name].tied else [size for size in wanted if size >= TABLE[name].voters]
+
+
 def endless(name, world):
     """One fault after the other; between them the driver waits until the cluster serves again."""
     for _ in itertools.count():
