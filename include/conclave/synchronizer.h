@@ -142,19 +142,22 @@ static inline uint32_t cv_round_hand_over(struct cv_self *me, uint64_t round)
     const unsigned char *at = degree ? (const unsigned char *)cv_slot(me, 0, round) : NULL;
     uint64_t room[(sizeof(struct cv_message) + CV_MAX_APP_BYTES) / 8];
     struct cv_message *message = (struct cv_message *)(void *)room;
-    uint32_t count = 0;
+    uint32_t count = 0, kind = CV_MAX_KINDS;
+    size_t bytes = 0;
     const struct cv_host host = cv_app_enter(me);
     for (uint32_t neighbour = 0; neighbour < degree; neighbour++, at += slot_bytes) {
         const struct cv_envelope *slot = (const struct cv_envelope *)(const void *)at;
         if (slot->round != round)
             continue;
-        const size_t bytes = app->kinds[slot->kind].bytes;
-        *message = (struct cv_message){.to = me->node,
-                                       .from = cv_neighbour(me, neighbour),
-                                       .kind = slot->kind & (CV_MAX_KINDS - 1),
-                                       .words = (bytes / 4) & CV_MAX_WORDS};
+        if (slot->kind != kind) {
+            kind = slot->kind;
+            bytes = app->kinds[kind].bytes;
+            *message = (struct cv_message){
+                .to = me->node, .kind = kind & (CV_MAX_KINDS - 1), .words = (bytes / 4) & CV_MAX_WORDS};
+        }
+        message->from = cv_neighbour(me, neighbour);
         memcpy(message->body, slot + 1, bytes);
-        app->kinds[slot->kind].receive(me, message);
+        app->kinds[kind].receive(me, message);
         count++;
     }
     cv_app_leave(me, host);

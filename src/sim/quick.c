@@ -276,7 +276,7 @@ INLINED void handle_in_order(struct cv_sim *sim, const struct calendar_list *lis
         for (size_t i = at; i < end; i++) {
             if (i + AHEAD < arrivals->count)
                 __builtin_prefetch(arrivals_message(arrivals, i + AHEAD));
-            if (i + AHEAD / 2 < arrivals->count)
+            if (!sim->small && i + AHEAD / 2 < arrivals->count)
                 expect(sim, arrivals_message(arrivals, i + AHEAD / 2), way.unit);
             handle(sim, kinds, arrivals_message(arrivals, i), list, way);
         }
