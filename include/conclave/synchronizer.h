@@ -164,26 +164,27 @@ static inline uint32_t cv_round_hand_over(struct cv_self *me, uint64_t round)
     return count;
 }
 
-/* Puts the app's messages, from `begin` on in the outbox, into envelopes. Returns their number. */
-static inline uint32_t cv_round_wrap(struct cv_self *me, size_t begin, uint64_t round)
+/* Puts the app's messages, from `bare` on in the outbox, into envelopes, from `begin` on. Returns their number. */
+static inline uint32_t cv_round_wrap(struct cv_self *me, size_t begin, size_t bare, uint64_t round)
 {
     const size_t end = me->used;
     uint32_t count = 0, neighbour = 0;
-    for (size_t at = begin; at < end; count++) {
+    me->used = begin;
+    for (size_t at = bare; at < end; count++) {
         const struct cv_message *inner = (const struct cv_message *)(const void *)(me->outbox + at);
         if (neighbour >= cv_degree(me) || cv_neighbour(me, neighbour) != inner->to)
             neighbour = cv_neighbour_index(me, inner->to); /* most apps send to their neighbours in order */
-        assert(neighbour < cv_degree(me));                 /* an app sends to neighbours */
+        assert(neighbour < cv_degree(me));                 /* an app sends to neighbours, */
+        assert(count < cv_degree(me));                     /* and once to each */
         const struct cv_envelope envelope = {
             .round = (uint32_t)round, .kind = inner->kind, .link = cv_my_link(me, neighbour++) & (CV_MAX_LINKS - 1)};
         struct cv_message *outer = cv_post(me, inner->to, 0, sizeof envelope + inner->words * 4);
         outer->clock = inner->clock;
         memcpy(outer->body, &envelope, sizeof envelope);
-        memcpy(outer->body + 1, inner->body, inner->words * 4);
         at += cv_message_bytes(inner);
+        for (uint32_t word = 0; word < (inner->words + 1u) / 2; word++)
+            outer->body[1 + word] = inner->body[word];
     }
-    me->used -= end - begin;
-    memmove(me->outbox + begin, me->outbox + end, me->used - begin);
     return count;
 }
 
@@ -204,19 +205,20 @@ static inline uint32_t cv_round_next(struct cv_self *me)
     *cv_hosted(me) = me->round = round;
     me->effects |= CV_DID_PULSE;
 
-    /* Room for all messages that the app may send, bare and in envelopes, so that the outbox does not move. */
+    /* Room for all messages that the app may send, in envelopes and after that bare, so that the outbox does not move. */
     const size_t room = 2 * cv_degree(me) * message;
     if (me->room - me->used < room)
         me->runtime->grow(me, room);
-    const size_t begin = me->used;
+    const size_t begin = me->used, bare = begin + room / 2;
+    me->used = bare;
     const struct cv_host host = cv_app_enter(me);
     if (round <= host.group->rounds)
         app->pulse(me, round);
     else if (app->finish)
         app->finish(me);
     cv_app_leave(me, host);
-    assert(me->used - begin <= room / 2); /* at most one message to each neighbour */
-    return cv_round_wrap(me, begin, round);
+    assert(me->used - bare <= room / 2); /* at most one message to each neighbour */
+    return cv_round_wrap(me, begin, bare, round);
 }
 
 #endif
