@@ -32,7 +32,10 @@ struct arrivals {
     size_t place_room;
     bool by_sender; /* the messages of each group are in order */
 
-    uint32_t *starts;              /* by receiver: where its messages begin; for ticks with many messages */
+    /* For ticks with many messages, by receiver: where its messages begin, and after that where its next one goes. */
+    uint32_t *starts;
+    bool steady; /* the last two of these ticks had as many messages to each receiver */
+
     uint64_t *numbers, *exchanged; /* what is being sorted */
     size_t number_room;
 };
