@@ -267,6 +267,8 @@ INLINED void handle_in_order(struct cv_sim *sim, const struct calendar_list *lis
 {
     const struct cv_kind *kinds = sim->algorithm->kinds;
     struct arrivals *arrivals = &sim->arrivals;
+    /* If every node has some, one comes after the other, and the processor fetches them by itself. */
+    const bool near = sim->small || arrivals->count >= sim->group.nodes;
     for (size_t at = 0, end; at < arrivals->count; at = end) {
         end = arrivals->by_sender ? arrivals->count : arrivals_group(arrivals, at);
         if (!end) {
@@ -276,7 +278,7 @@ INLINED void handle_in_order(struct cv_sim *sim, const struct calendar_list *lis
         for (size_t i = at; i < end; i++) {
             if (i + AHEAD < arrivals->count)
                 __builtin_prefetch(arrivals_message(arrivals, i + AHEAD));
-            if (!sim->small && i + AHEAD / 2 < arrivals->count)
+            if (!near && i + AHEAD / 2 < arrivals->count)
                 expect(sim, arrivals_message(arrivals, i + AHEAD / 2), way.unit);
             handle(sim, kinds, arrivals_message(arrivals, i), list, way);
         }
