@@ -124,24 +124,6 @@ struct cursor {
     uint32_t part;              /* the number of the next part */
 };
 
-/*
- * Goes to where the next message begins. Most are as long as the one before them: that is taken for granted until the
- * length has been read, so the processor does not wait for one length after the other. The compiler must not see that
- * both ways come to the same.
- */
-static inline void step_over(const struct arrivals *arrivals, struct cursor *cursor, const struct cv_message *message)
-{
-    const size_t bytes = cv_message_bytes(message) + arrivals->behind;
-    const unsigned char *next = cursor->at + cursor->bytes;
-    __asm__("" : "+r"(next));
-    if (bytes != cursor->bytes) {
-        cursor->bytes = bytes;
-        next = cursor->at + bytes;
-        __asm__ volatile("");
-    }
-    cursor->at = next;
-}
-
 /* The next message that was not struck out, and its place; NULL if there is none. */
 static inline const struct cv_message *next_message(const struct arrivals *arrivals, struct cursor *cursor,
                                                     uint32_t *place)
@@ -155,7 +137,7 @@ static inline const struct cv_message *next_message(const struct arrivals *arriv
         }
         const struct cv_message *message = (const void *)cursor->at;
         *place = (cursor->part - 1) << arrivals->shift | (uint32_t)((size_t)(cursor->at - cursor->begin) / 8);
-        step_over(arrivals, cursor, message);
+        cursor->at = arrivals_beyond(cursor->at, cv_message_bytes(message) + arrivals->behind, &cursor->bytes);
         if (message->to != CV_NOBODY)
             return message;
     }

@@ -14,6 +14,23 @@
 #include "core/scenario/arrival.h"
 #include "sim/calendar.h"
 
+/*
+ * Where the next message begins, after one of so many bytes. Most are as long as the one before them: that is taken for
+ * granted until the length has been read, so the processor does not wait for one length after the other. The compiler
+ * must not see that both ways come to the same.
+ */
+static inline const unsigned char *arrivals_beyond(const unsigned char *at, size_t bytes, size_t *usual)
+{
+    const unsigned char *next = at + *usual;
+    __asm__("" : "+r"(next));
+    if (bytes != *usual) {
+        *usual = bytes;
+        next = at + bytes;
+        __asm__ volatile("");
+    }
+    return next;
+}
+
 /* A stretch of messages, back to back. */
 struct arrivals_part {
     const unsigned char *at, *end;

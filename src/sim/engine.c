@@ -304,6 +304,7 @@ void world_tell_progress(const struct cv_sim *sim)
 
 void world_begin_run(struct cv_sim *sim)
 {
+    sim->ascending = true;
     if (sim->load)
         views_begin(sim);
     else

@@ -340,21 +340,24 @@ static __attribute__((noinline)) bool is_ordered(struct cv_sim *sim)
         sim->out_of_memory = true;
         return true;
     }
+    const bool near = sim->group.nodes <= FEW_BYTES / sizeof *sim->heard;
+    size_t usual = 0, ahead_usual = 0;
     for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part)) {
-        const unsigned char *ahead = part.at;
+        const unsigned char *at = part.at, *ahead = near ? part.end : part.at;
         for (int i = 0; i < AHEAD && ahead < part.end; i++)
             ahead += cv_message_bytes((const void *)ahead);
-        while (part.at < part.end) {
-            const struct cv_message *message = (const void *)part.at;
+        while (at < part.end) {
+            const struct cv_message *message = (const void *)at;
             if (ahead < part.end) {
-                __builtin_prefetch(&sim->heard[((const struct cv_message *)(const void *)ahead)->to], 1);
-                ahead += cv_message_bytes((const void *)ahead);
+                const struct cv_message *later = (const void *)ahead;
+                __builtin_prefetch(&sim->heard[later->to], 1);
+                ahead = arrivals_beyond(ahead, cv_message_bytes(later), &ahead_usual);
             }
+            at = arrivals_beyond(at, cv_message_bytes(message), &usual);
             const uint64_t here = stamp | message->from, last = sim->heard[message->to];
             if (last > here && last >> 32 == stamp >> 32)
                 return false;
             sim->heard[message->to] = here;
-            part.at += cv_message_bytes(message);
         }
     }
     return true;
