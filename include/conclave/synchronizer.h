@@ -205,7 +205,7 @@ static inline uint32_t cv_round_next(struct cv_self *me)
     *cv_hosted(me) = me->round = round;
     me->effects |= CV_DID_PULSE;
 
-    /* Room for all messages that the app may send, in envelopes and after that bare, so that the outbox does not move. */
+    /* Room for all messages that the app may send, in envelopes and then bare, so that the outbox does not move. */
     const size_t room = 2 * cv_degree(me) * message;
     if (me->room - me->used < room)
         me->runtime->grow(me, room);
