@@ -4,7 +4,7 @@
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: build asan packages test-packages notice-mpi site run test test-quick bench bench-live bench-explore firefox verify variants stories torment torment-guards fuzz scarcity format lint install clean help explore-walks
+.PHONY: build asan packages test-packages notice-packages site run test test-quick bench bench-live bench-explore firefox verify variants stories torment torment-guards fuzz scarcity format lint install clean help explore-walks
 
 BUILD := build
 ASAN := build-asan
@@ -51,13 +51,13 @@ run: packages $(BUILD)/build.ninja ## five processes elect, fail over and take t
 	@$(call compile,$(BUILD),conclave)
 	@$(BUILD)/conclave demo
 
-# A build that was set up before test-packages had installed MPI does not know of it.
-notice-mpi:
+# A build that was set up before test-packages had installed MPI and METIS does not know of them, and remembers that.
+notice-packages:
 	@for build in $(BUILD) $(ASAN); do \
 	  if [ -e $$build/build.ninja ] && [ ! -e $$build/conclave-openmpi.so ] && pkg-config --exists ompi-c; then \
-	    $(call quietly,$$build,meson setup --reconfigure $$build); fi; done
+	    said=$$(meson setup --wipe $$build 2>&1) || { echo "$$said" >&2; exit 1; }; fi; done
 
-test: test-packages notice-mpi build asan ## all tests, and the quick ones again under the sanitizers; TIMES=FILE tells what each takes
+test: test-packages notice-packages build asan ## all tests, and the quick ones again under the sanitizers; TIMES=FILE tells what each takes
 	@scripts/run-tests $(TIMES:%=--times %) $(BUILD) $(ASAN):quick
 
 test-quick: build ## the quick tests of the ordinary build
