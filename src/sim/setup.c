@@ -44,7 +44,7 @@ static void grow_outbox(struct cv_self *me, size_t bytes)
     const bool ours = me->outbox == sim->outbox;
     const size_t begun = ours ? me->used : me->used - sim->step_at;
     size_t room = sim->outbox_room;
-    while (room - begun < bytes)
+    while (room < begun + bytes)
         room *= 2;
     if (room > sim->outbox_room) {
         unsigned char *outbox = realloc(sim->outbox, room);
@@ -181,6 +181,7 @@ static int build_desk(struct cv_sim *sim)
     sim->self.outbox = sim->outbox;
     sim->self.room = sim->outbox_room;
     sim->sided = ring && sim->plain && !sim->orderly && !sim->asks;
+    sim->direct = sim->plain && !sim->sided && scenario->delay.model == CV_DELAY_UNIT;
     if (!sim->outbox || calendar_init(&sim->mail, longest_delay(scenario)) || calendar_init(&sim->alarms, CV_NEVER) ||
         (sim->sided && calendar_init(&sim->backward, longest_delay(scenario))))
         return CV_ENOMEM;
