@@ -81,6 +81,23 @@ static inline size_t cv_message_bytes(const struct cv_message *message)
     return sizeof *message + ((size_t)message->words + 1) / 2 * 8;
 }
 
+static inline void cv_write_header(struct cv_message *message, cv_node to, cv_node from, uint64_t clock, uint32_t kind,
+                                   uint32_t words)
+{
+    message->to = to;
+    message->from = from;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    /* One store sets all bit-fields. Set one by one, each is read, changed and written. */
+    const uint64_t fields = (clock & CV_CLOCK_MASK) | (uint64_t)(kind & (CV_MAX_KINDS - 1)) << CV_CLOCK_BITS |
+                            (uint64_t)words << (CV_CLOCK_BITS + CV_KIND_BITS);
+    memcpy(&message->from + 1, &fields, sizeof fields);
+#else
+    message->clock = clock & CV_CLOCK_MASK;
+    message->kind = kind & (CV_MAX_KINDS - 1);
+    message->words = words & CV_MAX_WORDS;
+#endif
+}
+
 /* ---- one step of one node --------------------------------------------------------------------------- */
 
 #define CV_MAX_TIMERS 4u
@@ -142,18 +159,7 @@ static inline struct cv_message *cv_post(struct cv_self *me, cv_node to, uint32_
         me->runtime->grow(me, size);
     struct cv_message *message = (struct cv_message *)(void *)(me->outbox + me->used);
     me->used += size;
-    message->to = to;
-    message->from = me->node;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    /* One store sets all bit-fields. Set one by one, each is read, changed and written. */
-    const uint64_t fields = (me->clock & CV_CLOCK_MASK) | (uint64_t)(kind & (CV_MAX_KINDS - 1)) << CV_CLOCK_BITS |
-                            (uint64_t)(bytes / 4) << (CV_CLOCK_BITS + CV_KIND_BITS);
-    memcpy(&message->from + 1, &fields, sizeof fields);
-#else
-    message->clock = me->clock & CV_CLOCK_MASK;
-    message->kind = kind & (CV_MAX_KINDS - 1);
-    message->words = (bytes / 4) & CV_MAX_WORDS;
-#endif
+    cv_write_header(message, to, me->node, me->clock, kind, (uint32_t)(bytes / 4));
     if (bytes % 8)
         message->body[bytes / 8] = 0; /* the unused half word: bytes are the value */
     return message;

@@ -177,6 +177,15 @@ void *calendar_add_slow(struct calendar *calendar, uint64_t due, size_t bytes)
     return record;
 }
 
+struct calendar_list *calendar_open_wide(struct calendar *calendar, uint64_t due, size_t bytes)
+{
+    struct calendar_list *list = &calendar->near[due & calendar->mask];
+    if (!append(calendar, list, bytes))
+        return NULL;
+    list->write -= bytes;
+    return list;
+}
+
 static void recycle(struct calendar *calendar, struct calendar_chunk *chunk)
 {
     calendar->chunks--;

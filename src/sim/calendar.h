@@ -150,6 +150,9 @@ static inline struct calendar_list *calendar_open(struct calendar *calendar, uin
     return list;
 }
 
+/* The same, with room for so many bytes; NULL: no memory. */
+struct calendar_list *calendar_open_wide(struct calendar *calendar, uint64_t due, size_t bytes);
+
 static inline void calendar_close(struct calendar *calendar, uint64_t due, size_t bytes)
 {
     if (!bytes)

@@ -67,6 +67,22 @@ static void note_due(struct elsewhere *elsewhere, struct elsewhere_mail *mail, u
     }
 }
 
+_Static_assert(sizeof(struct cv_message) == 2 * sizeof(uint64_t), "the body begins after two words");
+
+static size_t body_words(const struct cv_message *message)
+{
+    return (cv_message_bytes(message) - sizeof *message) / sizeof(uint64_t);
+}
+
+/* Messages are a few words long: a loop is faster than a call. */
+static inline bool has_body(const struct cv_message *message, const uint64_t *body, size_t words)
+{
+    for (size_t i = 0; i < words; i++)
+        if (message->body[i] != body[i])
+            return false;
+    return true;
+}
+
 /* Is this the next message of the row? */
 static bool continues(struct elsewhere_row *row, const struct cv_message *message)
 {
@@ -78,41 +94,73 @@ static bool continues(struct elsewhere_row *row, const struct cv_message *messag
         return false;
     if (!row->further && ticks <= 1)
         row->ticks = (uint32_t)ticks;
-    if (ticks != (uint64_t)place * row->ticks)
-        return false;
-    const size_t words = cv_message_bytes(message) / sizeof(uint64_t) - 2;
-    for (size_t i = 0; i < words; i++)
-        if (message->body[i] != first->body[i])
-            return false;
-    return true;
+    return ticks == (uint64_t)place * row->ticks && has_body(message, first->body, body_words(first));
 }
 
-_Static_assert(sizeof(struct cv_message) == 2 * sizeof(uint64_t), "the body begins after two words");
+/* Finds or begins what is due then in the mail for that worker. False: no memory. */
+static bool find_due(struct elsewhere *elsewhere, struct elsewhere_mail *mail, uint64_t due)
+{
+    struct elsewhere_bytes *to = &mail->messages;
+    const struct elsewhere_due *head = to->used ? (void *)(elsewhere_bytes(elsewhere, to) + to->due) : NULL;
+    if (head && head->due == due)
+        return true;
+    note_due(elsewhere, mail, due);
+    return begin_due(elsewhere, to, due) != NULL;
+}
+
+/* Begins a row with this message; NULL: no memory. */
+static struct elsewhere_row *begin_row(struct elsewhere *elsewhere, struct elsewhere_bytes *to,
+                                       const struct cv_message *message)
+{
+    const size_t at = to->used, bytes = sizeof(struct elsewhere_row) + cv_message_bytes(message);
+    struct elsewhere_row *row = (void *)elsewhere_append(elsewhere, to, bytes);
+    if (!row)
+        return NULL;
+    struct elsewhere_due *head = (void *)(elsewhere_bytes(elsewhere, to) + to->due);
+    head->bytes += bytes;
+    to->row = at;
+    *row = (struct elsewhere_row){0};
+    memcpy(row + 1, message, bytes - sizeof *row);
+    return row;
+}
 
 void elsewhere_send(struct elsewhere *elsewhere, const struct cv_message *message, uint64_t due)
 {
     struct elsewhere_mail *mail = find_mail(elsewhere, message->to);
     struct elsewhere_bytes *to = &mail->messages;
-    struct elsewhere_due *head = to->used ? (void *)(elsewhere_bytes(elsewhere, to) + to->due) : NULL;
-    if (!head || head->due != due) {
-        note_due(elsewhere, mail, due);
-        if (!begin_due(elsewhere, to, due))
-            return;
-    }
+    if (!find_due(elsewhere, mail, due))
+        return;
     struct elsewhere_row *row = to->row ? (void *)(elsewhere_bytes(elsewhere, to) + to->row) : NULL;
-    if (row && continues(row, message)) {
+    if (row && continues(row, message))
         row->further++;
-        return;
+    else
+        begin_row(elsewhere, to, message);
+}
+
+const unsigned char *elsewhere_send_row(struct elsewhere *elsewhere, const unsigned char *at, const unsigned char *end,
+                                        uint64_t due)
+{
+    const struct cv_message *first = (const void *)at;
+    const size_t bytes = cv_message_bytes(first), words = body_words(first);
+    struct elsewhere_mail *mail = find_mail(elsewhere, first->to);
+    const cv_node beyond = elsewhere->recent_first + elsewhere->recent_count;
+    struct elsewhere_row *row = find_due(elsewhere, mail, due) ? begin_row(elsewhere, &mail->messages, first) : NULL;
+    at += bytes;
+    if (!row || at == end)
+        return at;
+    const uint32_t ticks = ((const struct cv_message *)(const void *)at)->clock != first->clock;
+    uint64_t clock = first->clock;
+    cv_node to = first->to;
+    for (; at < end && ++to < beyond; at += bytes) {
+        const struct cv_message *message = (const void *)at;
+        clock = (clock + ticks) & CV_CLOCK_MASK;
+        if (message->to != to || message->from != first->from || message->clock != clock ||
+            message->kind != first->kind || message->words != first->words || !has_body(message, first->body, words))
+            break;
     }
-    const size_t bytes = sizeof *row + cv_message_bytes(message), at = to->used;
-    row = (void *)elsewhere_append(elsewhere, to, bytes);
-    if (!row)
-        return;
-    to->row = at;
-    head = (void *)(elsewhere_bytes(elsewhere, to) + to->due);
-    head->bytes += bytes;
-    *row = (struct elsewhere_row){0};
-    memcpy(row + 1, message, bytes - sizeof *row);
+    row->further = (uint32_t)((size_t)(at - (const unsigned char *)first) / bytes - 1);
+    row->ticks = row->further ? ticks : 0;
+    return at;
 }
 
 void elsewhere_tell(struct elsewhere *elsewhere, uint32_t worker, struct elsewhere_pulse pulse)

@@ -55,6 +55,7 @@ struct elsewhere {
     uint32_t count;         /* and are so many */
     cv_node last;           /* the last of them */
     bool onward;            /* blocks of a ring: messages go to the successor */
+    bool rows;              /* blocks of a group: a step's messages are often rows */
     uint32_t nodes;         /* of the whole run */
     uint32_t workers;
     uint32_t low, width;         /* the nodes of these workers are here; width is 1 but for a process of several */
@@ -99,6 +100,13 @@ unsigned char *elsewhere_append(struct elsewhere *elsewhere, struct elsewhere_by
 
 /* Keeps a message for the worker of its receiver. */
 void elsewhere_send(struct elsewhere *elsewhere, const struct cv_message *message, uint64_t due);
+
+/*
+ * Keeps messages for the worker of the first of them: that one, and those after it that continue a row. Returns where
+ * the next message begins.
+ */
+const unsigned char *elsewhere_send_row(struct elsewhere *elsewhere, const unsigned char *at, const unsigned char *end,
+                                        uint64_t due);
 
 /*
  * The message at hand among rows, and the next one: the row is changed to begin with it. After the last message of a

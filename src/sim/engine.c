@@ -62,6 +62,8 @@ struct cv_self *world_begin(struct cv_sim *sim, cv_node node, struct cv_event *e
     if (event)
         it->clock = (it->clock + 1) & CV_CLOCK_MASK;
     world_use_outbox(sim);
+    if (sim->direct)
+        quick_begin(sim);
     world_open(sim, node, it);
     if (event) {
         event->node = node;

@@ -87,17 +87,36 @@ INLINED void put(struct cv_sim *sim, struct calendar *calendar, const struct cv_
         sim->out_of_memory = true;
 }
 
-void quick_put(struct cv_sim *sim, const struct cv_message *message, uint64_t due)
-{
-    sim->ascending = false;
-    put(sim, sim->sided && !goes_onward(sim, message) ? &sim->backward : &sim->mail, message, due);
-}
-
 /* The senders of a tick's messages come in order if their steps do. */
 INLINED void note_sender(struct cv_sim *sim, cv_node node)
 {
     sim->ascending &= node >= sim->last_sender;
     sim->last_sender = node;
+}
+
+void quick_put(struct cv_sim *sim, const struct cv_message *message, uint64_t due)
+{
+    note_sender(sim, message->from);
+    put(sim, sim->sided && !goes_onward(sim, message) ? &sim->backward : &sim->mail, message, due);
+}
+
+void quick_put_row(struct cv_sim *sim, const struct elsewhere_row *row, uint64_t due)
+{
+    const struct cv_message *first = (const void *)(row + 1);
+    const size_t bytes = cv_message_bytes(first);
+    unsigned char *at = calendar_add(&sim->mail, due, bytes * ((size_t)row->further + 1));
+    if (!at) {
+        sim->out_of_memory = true;
+        return;
+    }
+    note_sender(sim, first->from);
+    const uint32_t words = first->words, kind = first->kind, ticks = row->ticks;
+    uint64_t clock = first->clock;
+    for (uint32_t i = 0; i <= row->further; i++, at += bytes, clock += ticks) {
+        struct cv_message *message = (void *)at;
+        cv_write_header(message, first->to + i, first->from, clock, kind, words);
+        copy_words(message->body, first->body, bytes - sizeof *message);
+    }
 }
 
 /* Moves the outbox to the calendar: every message arrives, in order, and no observer listens. */
@@ -125,17 +144,6 @@ INLINED void send_outbox(struct cv_sim *sim, bool unit, bool ring, bool shared)
         else
             put(sim, &sim->mail, message, due);
     }
-}
-
-void quick_send(struct cv_sim *sim)
-{
-    const bool unit = sim->scenario->delay.model == CV_DELAY_UNIT;
-    if (sim->self.used)
-        note_sender(sim, sim->self.node);
-    if (sim->elsewhere)
-        unit ? send_outbox(sim, true, sim->sided, true) : send_outbox(sim, false, sim->sided, true);
-    else
-        unit ? send_outbox(sim, true, sim->sided, false) : send_outbox(sim, false, sim->sided, false);
 }
 
 /*
@@ -185,6 +193,55 @@ INLINED void divert(struct cv_sim *sim, struct quick_way way)
         me->used = kept;
 }
 
+/* What another worker's nodes get of a step's messages is taken out, a row at a time; the others move up. */
+static __attribute__((noinline)) void divert_rows(struct cv_sim *sim)
+{
+    struct cv_self *me = &sim->self;
+    const unsigned char *at = me->outbox + sim->step_at, *end = me->outbox + me->used;
+    unsigned char *kept = me->outbox + sim->step_at;
+    const cv_node first = sim->elsewhere->first;
+    const uint32_t count = sim->elsewhere->count;
+    size_t usual = 0;
+    while (at < end) {
+        const unsigned char *from = at;
+        for (const struct cv_message *message; at < end && (message = (const void *)at)->to - first < count;)
+            at = arrivals_beyond(at, cv_message_bytes(message), &usual);
+        if (kept != from)
+            memmove(kept, from, (size_t)(at - from));
+        kept += at - from;
+        if (at < end)
+            at = elsewhere_send_row(sim->elsewhere, at, end, sim->now + 1);
+    }
+    if (kept != end)
+        me->used = (size_t)(kept - me->outbox);
+}
+
+void quick_begin(struct cv_sim *sim)
+{
+    const struct calendar_list *list = calendar_open_wide(&sim->mail, sim->now + 1, sim->outbox_room);
+    if (!list)
+        return; /* it writes into the outbox, whose messages are moved to the calendar: that will tell */
+    use_list(sim, list);
+    sim->step_at = 0;
+}
+
+void quick_send(struct cv_sim *sim)
+{
+    struct cv_self *me = &sim->self;
+    const bool unit = sim->scenario->delay.model == CV_DELAY_UNIT;
+    if (me->used)
+        note_sender(sim, me->node);
+    if (me->outbox != sim->outbox) {
+        if (sim->elsewhere)
+            divert_rows(sim);
+        calendar_close(&sim->mail, sim->now + 1, me->used);
+    } else if (sim->elsewhere) {
+        unit ? send_outbox(sim, true, sim->sided, true) : send_outbox(sim, false, sim->sided, true);
+    } else {
+        unit ? send_outbox(sim, true, sim->sided, false) : send_outbox(sim, false, sim->sided, false);
+    }
+}
+
 /* ---- one step ---- */
 
 INLINED void take_step(struct cv_sim *sim, const struct cv_kind *kinds, const struct cv_message *message,
@@ -223,8 +280,12 @@ INLINED void handle(struct cv_sim *sim, const struct cv_kind *kinds, const struc
         }
         if (!way.ring && me->used != sim->step_at)
             note_sender(sim, message->to);
-        if (way.onward ? message->to == sim->elsewhere->last : way.both || way.shared)
+        if (way.shared && !way.ring && sim->elsewhere->rows) {
+            if (me->used != sim->step_at)
+                divert_rows(sim);
+        } else if (way.onward ? message->to == sim->elsewhere->last : way.both || way.shared) {
             divert(sim, way);
+        }
     } else {
         take_step(sim, kinds, message, way);
         send_outbox(sim, false, way.ring, way.shared);

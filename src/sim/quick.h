@@ -5,11 +5,15 @@
 
 #include "sim/world.h"
 
-/* Moves the outbox to the calendar. */
+/* Lets a step that is not the receipt of a message write its messages into the next tick's list: `sim->direct`. */
+void quick_begin(struct cv_sim *sim);
+
+/* Moves the outbox to the calendar, unless it is there. */
 void quick_send(struct cv_sim *sim);
 
-/* Puts a message of another worker into the calendar. */
+/* Puts a message of another worker into the calendar; or, if `sim->direct`, a row of them: see elsewhere.h. */
 void quick_put(struct cv_sim *sim, const struct cv_message *message, uint64_t due);
+void quick_put_row(struct cv_sim *sim, const struct elsewhere_row *row, uint64_t due);
 
 /* Delivers the messages of the tick, and of the next ones as long as nothing else is to be done. */
 void quick_mail(struct cv_sim *sim);

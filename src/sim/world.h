@@ -112,6 +112,7 @@ struct cv_sim {
     bool traced;                 /* an observer listens */
     bool plain;                  /* the quick way: no observer listens, nothing fails, and only delays vary */
     bool orderly;                /* on the quick way: nodes take their turns, as something judges them together */
+    bool direct;                 /* on the quick way: every step writes its messages into the next tick's list */
     bool sided;                  /* on the quick way: `backward` is in use */
     bool strays;                 /* some messages in `backward` are not from the receiver's successor */
     bool ascending;              /* on the quick way: the senders of the next tick's messages came in order so far */

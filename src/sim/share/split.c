@@ -24,6 +24,7 @@ struct elsewhere split_part(const struct split *split, uint32_t worker, uint32_t
                               .count = end - first,
                               .last = end - 1,
                               .onward = split->shape == SPLIT_RING,
+                              .rows = split->shape == SPLIT_ALL,
                               .nodes = split->nodes,
                               .workers = split->workers,
                               .low = worker,

@@ -171,8 +171,16 @@ static struct ahead take_ahead(struct share_worker *worker)
 
 static void put_in_calendar(struct cv_sim *sim, uint64_t due, unsigned char *rows, size_t bytes)
 {
-    for (const unsigned char *end = rows + bytes; rows < end; elsewhere_next(&rows))
-        quick_put(sim, elsewhere_message(rows), due);
+    for (const unsigned char *end = rows + bytes; rows < end;) {
+        const struct elsewhere_row *row = (const void *)rows;
+        if (!sim->direct || !row->further) {
+            quick_put(sim, elsewhere_message(rows), due);
+            elsewhere_next(&rows);
+            continue;
+        }
+        quick_put_row(sim, row, due);
+        rows += sizeof *row + cv_message_bytes(elsewhere_message(rows));
+    }
 }
 
 /* Is the place of that tick in the calendar its own? */
