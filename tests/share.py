@@ -57,6 +57,9 @@ lamport -n 300 --delay 1..4
 central -n 300 --entries 2 --think 3
 maekawa -n 300
 voting -n 300 --request 1@0,2@3,300@5
+voting -n 300
+lamport -n 300
+multicast -n 300 --start 1,150,299
 """
 
 # Something is violated, and the report must say the same of it: the run is played again by one worker.
