@@ -170,7 +170,7 @@ static __attribute__((noinline)) void leave_list(struct cv_sim *sim, const struc
  * Takes those of the step's messages out of the list again that belong elsewhere. Usually none does. Then `used` is not
  * written: the next step would wait for it until this one's messages can be read back.
  */
-INLINED void divert(struct cv_sim *sim, struct quick_way way)
+INLINED void divert_each(struct cv_sim *sim, struct quick_way way)
 {
     struct cv_self *me = &sim->self;
     const size_t used = me->used;
@@ -193,7 +193,7 @@ INLINED void divert(struct cv_sim *sim, struct quick_way way)
         me->used = kept;
 }
 
-/* What another worker's nodes get of a step's messages is taken out, a row at a time; the others move up. */
+/* The same where a step may tell everybody: what is for other workers is taken out a row at a time. */
 static __attribute__((noinline)) void divert_rows(struct cv_sim *sim)
 {
     struct cv_self *me = &sim->self;
@@ -216,6 +216,14 @@ static __attribute__((noinline)) void divert_rows(struct cv_sim *sim)
         me->used = (size_t)(kept - me->outbox);
 }
 
+INLINED void divert(struct cv_sim *sim, struct quick_way way)
+{
+    if (!way.shared || way.ring || !sim->elsewhere->rows)
+        divert_each(sim, way);
+    else if (sim->self.used != sim->step_at)
+        divert_rows(sim);
+}
+
 void quick_begin(struct cv_sim *sim)
 {
     const struct calendar_list *list = calendar_open_wide(&sim->mail, sim->now + 1, sim->outbox_room);
@@ -233,7 +241,7 @@ void quick_send(struct cv_sim *sim)
         note_sender(sim, me->node);
     if (me->outbox != sim->outbox) {
         if (sim->elsewhere)
-            divert_rows(sim);
+            divert(sim, (struct quick_way){.unit = true, .shared = true});
         calendar_close(&sim->mail, sim->now + 1, me->used);
     } else if (sim->elsewhere) {
         unit ? send_outbox(sim, true, sim->sided, true) : send_outbox(sim, false, sim->sided, true);
@@ -280,12 +288,8 @@ INLINED void handle(struct cv_sim *sim, const struct cv_kind *kinds, const struc
         }
         if (!way.ring && me->used != sim->step_at)
             note_sender(sim, message->to);
-        if (way.shared && !way.ring && sim->elsewhere->rows) {
-            if (me->used != sim->step_at)
-                divert_rows(sim);
-        } else if (way.onward ? message->to == sim->elsewhere->last : way.both || way.shared) {
+        if (way.onward ? message->to == sim->elsewhere->last : way.both || way.shared)
             divert(sim, way);
-        }
     } else {
         take_step(sim, kinds, message, way);
         send_outbox(sim, false, way.ring, way.shared);
