@@ -85,6 +85,11 @@ static inline void calendar_unmark(struct calendar *calendar, uint64_t slot)
     calendar->summary &= ~((uint64_t)(left == 0) << slot / 64);
 }
 
+static inline bool calendar_is_marked(const struct calendar *calendar, uint64_t slot)
+{
+    return calendar->occupied[slot / 64] >> slot % 64 & 1;
+}
+
 /* The first near list from this one on that is not empty, or UINT64_MAX. */
 static inline uint64_t calendar_find(const struct calendar *calendar, uint64_t slot)
 {

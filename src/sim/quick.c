@@ -383,11 +383,6 @@ INLINED size_t handle_list(struct cv_sim *sim, struct calendar *calendar, const 
     return handled;
 }
 
-static bool is_empty(const struct calendar_list *list)
-{
-    return !list->first && (!list->write || list->write == list->data);
-}
-
 static bool is_alone(const struct calendar_list *list)
 {
     return !list->first && list->write == list->data + cv_message_bytes((const void *)list->data);
@@ -437,7 +432,7 @@ INLINED size_t handle_tick(struct cv_sim *sim, const struct calendar_list *list,
     size_t handled = 0;
     sim->ascending = true;
     sim->last_sender = 0;
-    if (!is_empty(due)) {
+    if (calendar_is_marked(&sim->mail, slot)) { /* a list that was only opened may have a chunk */
         sim->run.time = sim->now;
         const bool lax = !way.asks && !sim->orderly && !sim->arrivals.ring;
         if (way.ring || is_alone(due) || (lax && (ascending || is_ordered(sim))))
@@ -446,7 +441,7 @@ INLINED size_t handle_tick(struct cv_sim *sim, const struct calendar_list *list,
         else
             handled = handle_sorted(sim, &sim->mail, list, way);
     }
-    if (!way.ring || !sim->backward.pending || is_empty(&sim->backward.near[slot]))
+    if (!way.ring || !sim->backward.pending || !calendar_is_marked(&sim->backward, slot))
         return handled;
     sim->run.time = sim->now;
     return handled + (sim->strays ? handle_sorted(sim, &sim->backward, list, way)
