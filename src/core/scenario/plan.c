@@ -17,7 +17,7 @@
 #include "core/scenario/label.h"
 #include "core/scenario/validity.h"
 
-#define LARGEST_GROUP (1u << 28)
+#define LARGEST_GROUP (1u << 30)
 #define USUAL_GROUP 8u
 #define LONGEST_DELAY (1u << 24)
 #define LONGEST_TIME (1ull << 48)
