@@ -293,10 +293,53 @@ static inline void cv_signal(struct cv_self *me, cv_node to, uint32_t kind)
     cv_post(me, to, kind, 0);
 }
 
+/* Takes the lowest nodes without a gap out of a set: *first, and so many in all; 0: the set has none there. */
+static inline uint32_t cv_bits_take_run(uint32_t *bits, uint32_t words, uint32_t *word, cv_node *first)
+{
+    uint32_t count = 0;
+    for (; *word < words; ++*word) {
+        const uint32_t here = bits[*word], from = here ? (uint32_t)__builtin_ctz(here) : 0;
+        if (count && (!here || from))
+            break;
+        if (!here)
+            continue;
+        if (!count)
+            *first = *word * 32 + from;
+        const uint32_t beyond = ~(here >> from), run = beyond ? (uint32_t)__builtin_ctz(beyond) : 32;
+        bits[*word] = run == 32 ? 0 : here & ~(((1u << run) - 1) << from);
+        count += run;
+        if (from + run < 32)
+            break;
+    }
+    return count;
+}
+
+/* Sends a signal to every node of a set of that many words, and empties it. */
+static inline void cv_signal_each(struct cv_self *me, uint32_t *bits, uint32_t words, uint32_t kind)
+{
+    uint32_t word = 0;
+    cv_node first = 0;
+    for (uint32_t count; (count = cv_bits_take_run(bits, words, &word, &first));) {
+        if (me->rows && count > 2) {
+            me->clock++;
+            cv_post_row(me, first, count, 1, kind, NULL, 0);
+            me->clock += count - 1;
+            continue;
+        }
+        for (uint32_t i = 0; i < count; i++)
+            cv_signal(me, first + i, kind);
+    }
+}
+
 /* Sends one message to every neighbour: one event, so one tick of the Lamport clock. */
 static inline void cv_multicast_bytes(struct cv_self *me, uint32_t kind, const void *body, size_t bytes)
 {
     me->clock++;
+    if (me->rows && bytes <= CV_ROW_BODY && !me->group->members) {
+        cv_post_row(me, 0, me->node, 0, kind, body, bytes);
+        cv_post_row(me, me->node + 1, me->group->nodes - me->node - 1, 0, kind, body, bytes);
+        return;
+    }
     const uint32_t degree = cv_degree(me);
     for (uint32_t i = 0; i < degree; i++) {
         struct cv_message *message = cv_post(me, cv_neighbour(me, i), kind, bytes);

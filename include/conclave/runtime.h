@@ -147,7 +147,7 @@ struct cv_self {
     cv_node node;                        /* the node that takes the step */
     cv_node via;                         /* CV_DID_RESULT: the neighbour that it learnt the result from */
     uint32_t region;                     /* enum cv_region: for `valid` alone */
-    uint32_t unused;
+    uint32_t rows;                       /* 1: messages to many nodes may be posted as a row */
 };
 
 /* Makes room in the outbox for a message of so many body bytes, and fills in its header. */
@@ -163,6 +163,37 @@ static inline struct cv_message *cv_post(struct cv_self *me, cv_node to, uint32_
     if (bytes % 8)
         message->body[bytes / 8] = 0; /* the unused half word: bytes are the value */
     return message;
+}
+
+/*
+ * Messages to one node after the other, alike but for the receiver and the sender's clock. The first of them follows.
+ * In an outbox a row is the body of a message to CV_NOBODY.
+ */
+struct cv_row {
+    uint32_t further; /* messages after the first */
+    uint32_t ticks;   /* of the sender's clock, from one to the next */
+};
+
+#define CV_ROW_BODY 64u /* bytes of the longest body in a row */
+
+/* Posts a row to the nodes from `first` on, none of which is this one: only if `me->rows`. */
+static inline void cv_post_row(struct cv_self *me, cv_node first, uint32_t count, uint32_t ticks, uint32_t kind,
+                               const void *body, size_t bytes)
+{
+    assert(me->rows && bytes <= CV_ROW_BODY && (uint64_t)first + count <= me->group->nodes);
+    if (!count)
+        return;
+    const size_t words = (bytes + 7) / 8;
+    struct cv_message *post = cv_post(me, first, kind, sizeof(struct cv_row) + sizeof *post + words * 8);
+    struct cv_row *row = (struct cv_row *)(void *)post->body;
+    struct cv_message *message = (struct cv_message *)(void *)(row + 1);
+    post->to = CV_NOBODY;
+    *row = (struct cv_row){count - 1, ticks};
+    cv_write_header(message, first, me->node, me->clock, kind, (uint32_t)(bytes / 4));
+    if (bytes % 8)
+        message->body[words - 1] = 0;
+    if (bytes)
+        memcpy(message->body, body, bytes);
 }
 
 #endif

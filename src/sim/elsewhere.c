@@ -84,7 +84,7 @@ static inline bool has_body(const struct cv_message *message, const uint64_t *bo
 }
 
 /* Is this the next message of the row? */
-static bool continues(struct elsewhere_row *row, const struct cv_message *message)
+static bool continues(struct cv_row *row, const struct cv_message *message)
 {
     const struct cv_message *first = (const void *)(row + 1);
     const uint32_t place = row->further + 1;
@@ -109,17 +109,17 @@ static bool find_due(struct elsewhere *elsewhere, struct elsewhere_mail *mail, u
 }
 
 /* Begins a row with this message; NULL: no memory. */
-static struct elsewhere_row *begin_row(struct elsewhere *elsewhere, struct elsewhere_bytes *to,
-                                       const struct cv_message *message)
+static struct cv_row *begin_row(struct elsewhere *elsewhere, struct elsewhere_bytes *to,
+                                const struct cv_message *message)
 {
-    const size_t at = to->used, bytes = sizeof(struct elsewhere_row) + cv_message_bytes(message);
-    struct elsewhere_row *row = (void *)elsewhere_append(elsewhere, to, bytes);
+    const size_t at = to->used, bytes = sizeof(struct cv_row) + cv_message_bytes(message);
+    struct cv_row *row = (void *)elsewhere_append(elsewhere, to, bytes);
     if (!row)
         return NULL;
     struct elsewhere_due *head = (void *)(elsewhere_bytes(elsewhere, to) + to->due);
     head->bytes += bytes;
     to->row = at;
-    *row = (struct elsewhere_row){0};
+    *row = (struct cv_row){0};
     memcpy(row + 1, message, bytes - sizeof *row);
     return row;
 }
@@ -130,7 +130,7 @@ void elsewhere_send(struct elsewhere *elsewhere, const struct cv_message *messag
     struct elsewhere_bytes *to = &mail->messages;
     if (!find_due(elsewhere, mail, due))
         return;
-    struct elsewhere_row *row = to->row ? (void *)(elsewhere_bytes(elsewhere, to) + to->row) : NULL;
+    struct cv_row *row = to->row ? (void *)(elsewhere_bytes(elsewhere, to) + to->row) : NULL;
     if (row && continues(row, message))
         row->further++;
     else
@@ -144,7 +144,7 @@ const unsigned char *elsewhere_send_row(struct elsewhere *elsewhere, const unsig
     const size_t bytes = cv_message_bytes(first), words = body_words(first);
     struct elsewhere_mail *mail = find_mail(elsewhere, first->to);
     const cv_node beyond = elsewhere->recent_first + elsewhere->recent_count;
-    struct elsewhere_row *row = find_due(elsewhere, mail, due) ? begin_row(elsewhere, &mail->messages, first) : NULL;
+    struct cv_row *row = find_due(elsewhere, mail, due) ? begin_row(elsewhere, &mail->messages, first) : NULL;
     at += bytes;
     if (!row || at == end)
         return at;
@@ -161,6 +161,28 @@ const unsigned char *elsewhere_send_row(struct elsewhere *elsewhere, const unsig
     row->further = (uint32_t)((size_t)(at - (const unsigned char *)first) / bytes - 1);
     row->ticks = row->further ? ticks : 0;
     return at;
+}
+
+void elsewhere_spread_row(struct elsewhere *elsewhere, const struct cv_row *row, uint64_t due)
+{
+    const struct cv_message *first = (const void *)(row + 1);
+    const uint64_t end = (uint64_t)first->to + row->further + 1;
+    for (uint64_t to = first->to, next; to < end; to = next) {
+        if (to - elsewhere->first < elsewhere->count) {
+            next = (uint64_t)elsewhere->first + elsewhere->count;
+            continue;
+        }
+        struct elsewhere_mail *mail = find_mail(elsewhere, (cv_node)to);
+        next = (uint64_t)elsewhere->recent_first + elsewhere->recent_count;
+        next = next < end ? next : end;
+        struct cv_row *part = find_due(elsewhere, mail, due) ? begin_row(elsewhere, &mail->messages, first) : NULL;
+        if (!part)
+            return;
+        *part = (struct cv_row){(uint32_t)(next - to - 1), row->ticks};
+        struct cv_message *message = (void *)(part + 1);
+        message->clock = (first->clock + (to - first->to) * row->ticks) & CV_CLOCK_MASK;
+        message->to = (cv_node)to;
+    }
 }
 
 void elsewhere_tell(struct elsewhere *elsewhere, uint32_t worker, struct elsewhere_pulse pulse)

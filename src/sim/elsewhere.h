@@ -9,19 +9,13 @@
 
 #include <conclave/runtime.h>
 
-/* Before rows of messages to another worker that are due at one time. */
+/*
+ * Before rows of messages to another worker that are due at one time; see struct cv_row. To write a row down costs less
+ * than to move its messages between two cores.
+ */
 struct elsewhere_due {
     uint64_t due;
     uint64_t bytes; /* of the rows */
-};
-
-/*
- * Before the first message of a row: messages to one node after the other, alike but for the receiver and the sender's
- * clock. What a node tells everybody is such a row. To write it down costs less than to move it between two cores.
- */
-struct elsewhere_row {
-    uint32_t further; /* messages after the first, which are not written down */
-    uint32_t ticks;   /* of the sender's clock, from one to the next */
 };
 
 /* A node with neighbours at another worker began a round; see sim/rounds.c. */
@@ -36,7 +30,7 @@ struct elsewhere_bytes {
     unsigned char *memory; /* the room, then the bytes */
     size_t used, room;
     size_t due; /* where the last struct elsewhere_due stands, */
-    size_t row; /* and the last struct elsewhere_row */
+    size_t row; /* and the last struct cv_row */
 };
 
 /* For one other worker. */
@@ -108,18 +102,21 @@ void elsewhere_send(struct elsewhere *elsewhere, const struct cv_message *messag
 const unsigned char *elsewhere_send_row(struct elsewhere *elsewhere, const unsigned char *at, const unsigned char *end,
                                         uint64_t due);
 
+/* Keeps a row for the workers of its receivers, except what is for this one. */
+void elsewhere_spread_row(struct elsewhere *elsewhere, const struct cv_row *row, uint64_t due);
+
 /*
  * The message at hand among rows, and the next one: the row is changed to begin with it. After the last message of a
  * row, `*at` is at the next row.
  */
 static inline struct cv_message *elsewhere_message(unsigned char *at)
 {
-    return (void *)(at + sizeof(struct elsewhere_row));
+    return (void *)(at + sizeof(struct cv_row));
 }
 
 static inline void elsewhere_next(unsigned char **at)
 {
-    struct elsewhere_row *row = (void *)*at;
+    struct cv_row *row = (void *)*at;
     struct cv_message *message = elsewhere_message(*at);
     if (!row->further) {
         *at += sizeof *row + cv_message_bytes(message);

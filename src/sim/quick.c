@@ -17,7 +17,9 @@
 #include <string.h>
 
 #include "sim/engine.h"
+#include "sim/heard.h"
 #include "sim/rounds.h"
+#include "sim/rows.h"
 
 #define BYTES_AT_A_STRETCH ((size_t)1 << 24) /* bytes of messages between two reports of progress */
 #define FEW_BYTES ((size_t)1 << 17) /* with fewer bytes of messages under way, all receivers fit in the cache */
@@ -33,6 +35,7 @@ struct quick_way {
     bool both;   /* on a ring: they go both ways */
     bool shared; /* some of the nodes are simulated elsewhere */
     bool onward; /* on a shared ring: only the last node here has a successor elsewhere */
+    bool rows;   /* there may be rows among the messages: see rows.h */
 };
 
 /*
@@ -63,6 +66,12 @@ INLINED size_t expect(const struct cv_sim *sim, const struct cv_message *message
     __builtin_prefetch((const unsigned char *)node + sim->stride - 1, 1);
     __builtin_prefetch(&sim->group.ids[message->to]);
     return cv_message_bytes(message);
+}
+
+/* The nodes of a row stand one after the other: the processor fetches them by itself. */
+INLINED size_t expect_part(const struct cv_sim *sim, const struct cv_message *message, struct quick_way way)
+{
+    return way.rows && message->to == CV_NOBODY ? cv_message_bytes(message) : expect(sim, message, way.unit);
 }
 
 /* ---- sending ---- */
@@ -100,23 +109,10 @@ void quick_put(struct cv_sim *sim, const struct cv_message *message, uint64_t du
     put(sim, sim->sided && !goes_onward(sim, message) ? &sim->backward : &sim->mail, message, due);
 }
 
-void quick_put_row(struct cv_sim *sim, const struct elsewhere_row *row, uint64_t due)
+void quick_put_row(struct cv_sim *sim, const struct cv_row *row, uint64_t due)
 {
-    const struct cv_message *first = (const void *)(row + 1);
-    const size_t bytes = cv_message_bytes(first);
-    unsigned char *at = calendar_add(&sim->mail, due, bytes * ((size_t)row->further + 1));
-    if (!at) {
-        sim->out_of_memory = true;
-        return;
-    }
-    note_sender(sim, first->from);
-    const uint32_t words = first->words, kind = first->kind, ticks = row->ticks;
-    uint64_t clock = first->clock;
-    for (uint32_t i = 0; i <= row->further; i++, at += bytes, clock += ticks) {
-        struct cv_message *message = (void *)at;
-        cv_write_header(message, first->to + i, first->from, clock, kind, words);
-        copy_words(message->body, first->body, bytes - sizeof *message);
-    }
+    note_sender(sim, ((const struct cv_message *)(const void *)(row + 1))->from);
+    sim->self.rows ? rows_put(sim, row, due) : rows_write_out(sim, row, due);
 }
 
 /* Moves the outbox to the calendar: every message arrives, in order, and no observer listens. */
@@ -193,35 +189,15 @@ INLINED void divert_each(struct cv_sim *sim, struct quick_way way)
         me->used = kept;
 }
 
-/* The same where a step may tell everybody: what is for other workers is taken out a row at a time. */
-static __attribute__((noinline)) void divert_rows(struct cv_sim *sim)
-{
-    struct cv_self *me = &sim->self;
-    const unsigned char *at = me->outbox + sim->step_at, *end = me->outbox + me->used;
-    unsigned char *kept = me->outbox + sim->step_at;
-    const cv_node first = sim->elsewhere->first;
-    const uint32_t count = sim->elsewhere->count;
-    size_t usual = 0;
-    while (at < end) {
-        const unsigned char *from = at;
-        for (const struct cv_message *message; at < end && (message = (const void *)at)->to - first < count;)
-            at = arrivals_beyond(at, cv_message_bytes(message), &usual);
-        if (kept != from)
-            memmove(kept, from, (size_t)(at - from));
-        kept += at - from;
-        if (at < end)
-            at = elsewhere_send_row(sim->elsewhere, at, end, sim->now + 1);
-    }
-    if (kept != end)
-        me->used = (size_t)(kept - me->outbox);
-}
-
 INLINED void divert(struct cv_sim *sim, struct quick_way way)
 {
-    if (!way.shared || way.ring || !sim->elsewhere->rows)
+    struct cv_self *me = &sim->self;
+    if (!way.shared || way.ring || !sim->elsewhere->rows) {
         divert_each(sim, way);
-    else if (sim->self.used != sim->step_at)
-        divert_rows(sim);
+    } else if (me->used != sim->step_at) {
+        unsigned char *outbox = me->outbox;
+        me->used = (size_t)(rows_divert(sim, outbox + sim->step_at, outbox + me->used) - outbox);
+    }
 }
 
 void quick_begin(struct cv_sim *sim)
@@ -233,12 +209,32 @@ void quick_begin(struct cv_sim *sim)
     sim->step_at = 0;
 }
 
+/* Moves the outbox, which may have rows in it, into the next tick's list. */
+static void enter_list(struct cv_sim *sim)
+{
+    struct cv_self *me = &sim->self;
+    const size_t used = me->used;
+    const unsigned char *outbox = me->outbox;
+    const struct calendar_list *list = calendar_open_wide(&sim->mail, sim->now + 1, used);
+    me->used = 0;
+    if (!list) {
+        sim->out_of_memory = true;
+        return;
+    }
+    use_list(sim, list);
+    memcpy(me->outbox, outbox, used);
+    me->used = used;
+    sim->step_at = 0;
+}
+
 void quick_send(struct cv_sim *sim)
 {
     struct cv_self *me = &sim->self;
     const bool unit = sim->scenario->delay.model == CV_DELAY_UNIT;
     if (me->used)
         note_sender(sim, me->node);
+    if (me->rows && me->outbox == sim->outbox)
+        enter_list(sim);
     if (me->outbox != sim->outbox) {
         if (sim->elsewhere)
             divert(sim, (struct quick_way){.unit = true, .shared = true});
@@ -252,20 +248,27 @@ void quick_send(struct cv_sim *sim)
 
 /* ---- one step ---- */
 
+/* The header of a message. That of a row changes from message to message, so it is kept where memory is not asked. */
+struct header {
+    cv_node to, from;
+    uint64_t clock;
+    uint32_t kind;
+};
+
 INLINED void take_step(struct cv_sim *sim, const struct cv_kind *kinds, const struct cv_message *message,
-                       struct quick_way way)
+                       struct header header, struct quick_way way)
 {
-    struct node *it = world_first_node(sim, message->to);
-    const uint64_t clock = (it->clock > message->clock ? it->clock : message->clock) + 1;
-    world_open(sim, message->to, it);
+    struct node *it = world_first_node(sim, header.to);
+    const uint64_t clock = (it->clock > header.clock ? it->clock : header.clock) + 1;
+    world_open(sim, header.to, it);
     sim->self.clock = clock;
-    assert(message->kind < sim->kinds); /* a kind that the algorithm's table does not have */
-    sim->run.count[message->kind] += message->to != message->from;
+    assert(header.kind < sim->kinds); /* a kind that the algorithm's table does not have */
+    sim->run.count[header.kind] += header.to != header.from;
     if (way.asks && sim->asks && !world_can_be(sim, message))
         return;
     if (way.shared && sim->rounds)
         rounds_receive(sim, message);
-    kinds[message->kind].receive(&sim->self, message);
+    kinds[header.kind].receive(&sim->self, message);
     if (sim->self.effects) {
         world_apply(sim, it);
         sim->self.effects = 0;
@@ -275,25 +278,49 @@ INLINED void take_step(struct cv_sim *sim, const struct cv_kind *kinds, const st
 
 /* Handles a message, and sends what its step has to send. */
 INLINED void handle(struct cv_sim *sim, const struct cv_kind *kinds, const struct cv_message *message,
-                    const struct calendar_list *list, struct quick_way way)
+                    struct header header, const struct calendar_list *list, struct quick_way way)
 {
     struct cv_self *me = &sim->self;
     if (way.unit) {
         const unsigned char *outbox = me->outbox;
         sim->step_at = me->used;
-        take_step(sim, kinds, message, way);
+        take_step(sim, kinds, message, header, way);
         if (me->outbox != outbox) {
             leave_list(sim, list);
             return;
         }
         if (!way.ring && me->used != sim->step_at)
-            note_sender(sim, message->to);
-        if (way.onward ? message->to == sim->elsewhere->last : way.both || way.shared)
+            note_sender(sim, header.to);
+        if (way.onward ? header.to == sim->elsewhere->last : way.both || way.shared)
             divert(sim, way);
     } else {
-        take_step(sim, kinds, message, way);
+        take_step(sim, kinds, message, header, way);
         send_outbox(sim, false, way.ring, way.shared);
         me->used = 0;
+    }
+}
+
+INLINED void handle_message(struct cv_sim *sim, const struct cv_kind *kinds, const struct cv_message *message,
+                            const struct calendar_list *list, struct quick_way way)
+{
+    const struct header header = {message->to, message->from, message->clock, message->kind};
+    handle(sim, kinds, message, header, list, way);
+}
+
+/* Handles the messages of a row, one after the other in the same place. */
+INLINED void handle_row(struct cv_sim *sim, const struct cv_kind *kinds, struct cv_row *row,
+                        const struct calendar_list *list, struct quick_way way)
+{
+    struct cv_message *message = rows_message(row);
+    struct header header = {message->to, message->from, message->clock, message->kind};
+    const uint32_t words = message->words;
+    for (uint32_t left = row->further;; left--) {
+        handle(sim, kinds, message, header, list, way);
+        if (!left)
+            return;
+        header.to++;
+        header.clock = (header.clock + row->ticks) & CV_CLOCK_MASK;
+        cv_write_header(message, header.to, header.from, header.clock, header.kind, words);
     }
 }
 
@@ -312,18 +339,20 @@ INLINED void handle_part(struct cv_sim *sim, struct calendar_part part, const st
     const bool near = sim->small || part.end - part.at <= (ptrdiff_t)(2 * sizeof(struct cv_message));
     const unsigned char *ahead = near ? part.end : part.at;
     for (int i = 0; i < AHEAD && ahead < part.end; i++)
-        ahead += expect(sim, (const void *)ahead, way.unit);
+        ahead += expect_part(sim, (const void *)ahead, way);
     while (part.at < part.end) {
         const struct cv_message *message = (const void *)part.at;
         if (ahead < part.end)
-            ahead += expect(sim, (const void *)ahead, way.unit);
+            ahead += expect_part(sim, (const void *)ahead, way);
         part.at += cv_message_bytes(message);
-        if (way.onward && elsewhere_has(sim->elsewhere, message->to))
+        if (way.rows && message->to == CV_NOBODY)
+            handle_row(sim, kinds, rows_in(message), list, way);
+        else if (way.onward && elsewhere_has(sim->elsewhere, message->to))
             sim->elsewhere->early = true;
         else if (sifted && !goes_onward(sim, message))
             put(sim, &sim->backward, message, sim->now);
         else
-            handle(sim, kinds, message, list, way);
+            handle_message(sim, kinds, message, list, way);
     }
 }
 
@@ -345,7 +374,7 @@ INLINED void handle_in_order(struct cv_sim *sim, const struct calendar_list *lis
                 __builtin_prefetch(arrivals_message(arrivals, i + AHEAD));
             if (!near && i + AHEAD / 2 < arrivals->count)
                 expect(sim, arrivals_message(arrivals, i + AHEAD / 2), way.unit);
-            handle(sim, kinds, arrivals_message(arrivals, i), list, way);
+            handle_message(sim, kinds, arrivals_message(arrivals, i), list, way);
         }
     }
 }
@@ -363,6 +392,8 @@ INLINED size_t handle_sorted(struct cv_sim *sim, struct calendar *calendar, cons
                              struct quick_way way)
 {
     size_t handled = 0;
+    if (way.rows)
+        rows_write_out_tick(sim);
     put_in_order(sim, calendar);
     handle_in_order(sim, list, way);
     for (uint32_t i = 0; i < sim->arrivals.part_count; i++)
@@ -388,41 +419,6 @@ static bool is_alone(const struct calendar_list *list)
     return !list->first && list->write == list->data + cv_message_bytes((const void *)list->data);
 }
 
-/*
- * Are the messages to each node in the order of their senders, in the tick's list? `heard` keeps for each node the last
- * sender in this tick.
- */
-static __attribute__((noinline)) bool is_ordered(struct cv_sim *sim)
-{
-    struct calendar_list *list = &sim->mail.near[sim->now & sim->mail.mask];
-    const uint64_t stamp = (sim->now + 1) << 32;
-    if (!sim->heard && !(sim->heard = calloc(sim->group.nodes, sizeof *sim->heard))) {
-        sim->out_of_memory = true;
-        return true;
-    }
-    const bool near = sim->group.nodes <= FEW_BYTES / sizeof *sim->heard;
-    size_t usual = 0, ahead_usual = 0;
-    for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part)) {
-        const unsigned char *at = part.at, *ahead = near ? part.end : part.at;
-        for (int i = 0; i < AHEAD && ahead < part.end; i++)
-            ahead += cv_message_bytes((const void *)ahead);
-        while (at < part.end) {
-            const struct cv_message *message = (const void *)at;
-            if (ahead < part.end) {
-                const struct cv_message *later = (const void *)ahead;
-                __builtin_prefetch(&sim->heard[later->to], 1);
-                ahead = arrivals_beyond(ahead, cv_message_bytes(later), &ahead_usual);
-            }
-            at = arrivals_beyond(at, cv_message_bytes(message), &usual);
-            const uint64_t here = stamp | message->from, last = sim->heard[message->to];
-            if (last > here && last >> 32 == stamp >> 32)
-                return false;
-            sim->heard[message->to] = here;
-        }
-    }
-    return true;
-}
-
 /* Handles the messages of the tick. Returns their bytes. */
 INLINED size_t handle_tick(struct cv_sim *sim, const struct calendar_list *list, struct quick_way way)
 {
@@ -435,7 +431,7 @@ INLINED size_t handle_tick(struct cv_sim *sim, const struct calendar_list *list,
     if (calendar_is_marked(&sim->mail, slot)) { /* a list that was only opened may have a chunk */
         sim->run.time = sim->now;
         const bool lax = !way.asks && !sim->orderly && !sim->arrivals.ring;
-        if (way.ring || is_alone(due) || (lax && (ascending || is_ordered(sim))))
+        if (way.ring || is_alone(due) || (lax && (ascending || heard_in_order(sim))))
             handled = handle_list(sim, &sim->mail, list,
                                   way.ring && way.unit && !way.both && (!way.shared || way.onward), way);
         else
@@ -511,6 +507,11 @@ static __attribute__((noinline)) void network_unit(struct cv_sim *sim)
     handle_ticks(sim, (struct quick_way){.unit = true});
 }
 
+static __attribute__((noinline)) void network_rows(struct cv_sim *sim)
+{
+    handle_ticks(sim, (struct quick_way){.unit = true, .rows = true});
+}
+
 static __attribute__((noinline)) void network_random(struct cv_sim *sim)
 {
     handle_ticks(sim, (struct quick_way){0});
@@ -536,6 +537,11 @@ static __attribute__((noinline)) void shared_network_unit(struct cv_sim *sim)
     handle_ticks(sim, (struct quick_way){.unit = true, .shared = true});
 }
 
+static __attribute__((noinline)) void shared_network_rows(struct cv_sim *sim)
+{
+    handle_ticks(sim, (struct quick_way){.unit = true, .shared = true, .rows = true});
+}
+
 static __attribute__((noinline)) void shared_network_random(struct cv_sim *sim)
 {
     handle_ticks(sim, (struct quick_way){.shared = true});
@@ -554,6 +560,8 @@ void quick_mail(struct cv_sim *sim)
     const bool unit = sim->scenario->delay.model == CV_DELAY_UNIT;
     if (sim->asks)
         asking(sim, unit);
+    else if (sim->self.rows)
+        (sim->elsewhere ? shared_network_rows : network_rows)(sim);
     else if (sim->elsewhere && sim->sided)
         (!unit ? shared_ring_random : sim->elsewhere->onward ? shared_onward_unit : shared_ring_unit)(sim);
     else if (sim->elsewhere)
@@ -571,8 +579,9 @@ static void count_list(struct cv_sim *sim, struct calendar_list *list, size_t ah
     for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
         while (part.at < part.end) {
             const struct cv_message *message = (const void *)(part.at + ahead);
+            const struct cv_row *row = rows_in(message);
             part.at += ahead + cv_message_bytes(message);
-            sim->run.count[message->kind] += message->to != message->from;
+            sim->run.count[message->kind] += row ? (uint64_t)row->further + 1 : message->to != message->from;
         }
 }
 

@@ -13,7 +13,7 @@ void quick_send(struct cv_sim *sim);
 
 /* Puts a message of another worker into the calendar; or, if `sim->direct`, a row of them: see elsewhere.h. */
 void quick_put(struct cv_sim *sim, const struct cv_message *message, uint64_t due);
-void quick_put_row(struct cv_sim *sim, const struct elsewhere_row *row, uint64_t due);
+void quick_put_row(struct cv_sim *sim, const struct cv_row *row, uint64_t due);
 
 /* Delivers the messages of the tick, and of the next ones as long as nothing else is to be done. */
 void quick_mail(struct cv_sim *sim);

@@ -182,6 +182,7 @@ static int build_desk(struct cv_sim *sim)
     sim->self.room = sim->outbox_room;
     sim->sided = ring && sim->plain && !sim->orderly && !sim->asks;
     sim->direct = sim->plain && !sim->sided && scenario->delay.model == CV_DELAY_UNIT;
+    sim->self.rows = sim->direct && !ring && !sim->group.edges && !sim->orderly && !sim->asks;
     if (!sim->outbox || calendar_init(&sim->mail, longest_delay(scenario)) || calendar_init(&sim->alarms, CV_NEVER) ||
         (sim->sided && calendar_init(&sim->backward, longest_delay(scenario))))
         return CV_ENOMEM;

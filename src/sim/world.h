@@ -99,7 +99,7 @@ struct cv_sim {
     struct transport *transport; /* the reliable channels, if the raw network misbehaves; otherwise NULL */
     struct cv_index index;       /* from ids to nodes, for questions to the detector */
     struct arrivals arrivals;    /* the messages of a tick, in the order in which they are handled */
-    uint64_t *heard;             /* by node: from whom it last heard, and when: see quick.c; or NULL */
+    uint64_t *heard;             /* by node: from whom it last heard, and when: see heard.c; or NULL */
     struct alarm_order timely;   /* alarms of the tick, in order */
     struct cv_chance delays;     /* draws the delays of messages */
     struct cv_chance choices;    /* draws what cv_choose() returns */

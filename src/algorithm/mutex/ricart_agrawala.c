@@ -83,10 +83,7 @@ static void release(struct cv_self *me)
     struct state *my = me->state;
     my->mode = RELEASED;
     my->time = 0;
-    const uint32_t words = cv_bits_words(cv_nodes(me));
-    uint32_t word = 0;
-    for (cv_node node; (node = cv_bits_take(my->deferred, words, &word)) != CV_NOBODY;)
-        cv_signal(me, node, OK);
+    cv_signal_each(me, my->deferred, cv_bits_words(cv_nodes(me)), OK);
 }
 
 static const char *invariant(const struct cv_self *me)

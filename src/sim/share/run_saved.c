@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/rounds.h"
+#include "sim/rows.h"
 #include "sim/workload.h"
 
 enum record { RECORD_HEAD, RECORD_NODE, RECORD_MESSAGE, RECORD_ALARM, RECORD_CHANNEL, RECORD_ENTRY, RECORD_WISH };
@@ -115,6 +116,20 @@ static void write_message(uint64_t due, const struct cv_message *message, const 
     sink->put(sink->context, record, sizeof head + cv_message_bytes(message));
 }
 
+/* A message of the calendar, or the messages of a row. */
+static void write_messages(uint64_t due, const struct cv_message *message, const struct record_sink *sink)
+{
+    struct cv_row *row = rows_in(message);
+    if (!row) {
+        write_message(due, message, sink);
+        return;
+    }
+    uint64_t copy[(sizeof *row + sizeof *message + CV_ROW_BODY) / 8];
+    row = memcpy(copy, row, sizeof *row + cv_message_bytes(rows_message(row)));
+    for (write_message(due, rows_message(row), sink); row->further; write_message(due, rows_message(row), sink))
+        rows_next(row);
+}
+
 static void write_ahead(const struct ahead *ahead, const struct record_sink *sink)
 {
     unsigned char *rows = malloc(ahead->bytes), *at = rows;
@@ -144,8 +159,9 @@ static void write_list(struct calendar_list *list, uint64_t due, bool far, bool 
                 sink->put(sink->context, &record, sizeof record);
                 part.at += sizeof record.alarm;
             } else {
-                write_message(head[0], (const void *)part.at, sink);
-                part.at += cv_message_bytes((const void *)part.at);
+                const struct cv_message *message = (const void *)part.at;
+                write_messages(head[0], message, sink);
+                part.at += cv_message_bytes(message);
             }
         }
 }

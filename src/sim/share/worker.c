@@ -172,7 +172,7 @@ static struct ahead take_ahead(struct share_worker *worker)
 static void put_in_calendar(struct cv_sim *sim, uint64_t due, unsigned char *rows, size_t bytes)
 {
     for (const unsigned char *end = rows + bytes; rows < end;) {
-        const struct elsewhere_row *row = (const void *)rows;
+        const struct cv_row *row = (const void *)rows;
         if (!sim->direct || !row->further) {
             quick_put(sim, elsewhere_message(rows), due);
             elsewhere_next(&rows);
@@ -201,12 +201,12 @@ static void admit_ahead(struct share_worker *worker)
 
 void worker_keep(struct share_worker *worker, uint64_t due, const struct cv_message *message)
 {
-    const size_t bytes = sizeof(struct elsewhere_row) + cv_message_bytes(message);
+    const size_t bytes = sizeof(struct cv_row) + cv_message_bytes(message);
     if (fits(worker->sim, due)) {
         quick_put(worker->sim, message, due);
         return;
     }
-    struct elsewhere_row *row = calloc(1, bytes);
+    struct cv_row *row = calloc(1, bytes);
     if (!row) {
         worker->sim->out_of_memory = true;
         return;
