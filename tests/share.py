@@ -59,6 +59,7 @@ maekawa -n 300
 voting -n 300 --request 1@0,2@3,300@5
 voting -n 300
 lamport -n 300
+ricart-agrawala -n 400 --seed 439 --until 59
 multicast -n 300 --start 1,150,299
 """
 

@@ -94,12 +94,27 @@ static void team_run(struct share_team *team, bool begin)
 
 /* ---- the result ---- */
 
+/* Messages are counted as they arrive, or here. */
+static void count_rest(struct share_worker *worker)
+{
+    quick_count_rest(worker->sim);
+    for (size_t i = 0; i < worker->ahead_count; i++) {
+        const struct ahead *ahead = &worker->ahead[i];
+        for (const unsigned char *at = ahead->rows; at < ahead->rows + ahead->bytes;) {
+            const struct cv_row *row = (const void *)at;
+            const struct cv_message *first = (const void *)(row + 1);
+            worker->sim->run.count[first->kind] += (uint64_t)row->further + 1;
+            at += sizeof *row + cv_message_bytes(first);
+        }
+    }
+}
+
 /* Adds what a worker has counted to the world. */
 static int add_worker(struct cv_sim *world, struct share_worker *worker)
 {
     struct cv_sim *sim = worker->sim;
     struct cv_run *run = &world->run;
-    quick_count_rest(sim);
+    count_rest(worker);
     for (uint32_t kind = 0; kind < CV_MAX_KINDS; kind++)
         run->count[kind] += sim->run.count[kind];
     run->calls += sim->run.calls;
