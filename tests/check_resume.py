@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A check that is killed again and again, and goes on from its checkpoints, says what it says without interruption.
-Damaged and foreign checkpoints are refused, and a disk that is full leaves the last good one."""
+Damaged and foreign checkpoints are refused, and a disk that is full leaves the last good one.
+
+usage: check_resume.py [--brief] [--mpi]   by threads, or by the ranks of mpirun: exit 77, which Meson calls skipped, if there is no MPI"""
 
 import json
 import os
 import pathlib
 import random
+import re
 import resource
+import shlex
 import shutil
 import signal
 import subprocess
@@ -16,7 +20,12 @@ import tempfile
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
-CONCLAVE = os.environ.get("CONCLAVE", str(SOURCE / "build" / "conclave"))
+sys.path.insert(0, str(SOURCE / "tests"))
+from support import mpi  # noqa: E402  pylint: disable=wrong-import-position
+
+CONCLAVE = os.path.abspath(os.environ.get("CONCLAVE", str(SOURCE / "build" / "conclave")))
+PATIENCE = 300
+SKIPPED = 77
 
 # Whole searches, reductions that learn, orders of requests, symmetry, arrangements, cycles, and violations of all kinds.
 CHECKS = [
@@ -33,18 +42,30 @@ CHECKS = [
 ]
 BRIEF = [1, 3, 5, 8]
 LARGE = CHECKS[0]
+LONG = "central -n 6 --entries 3 --no-reduction"
 
 
 def run(options, *more, **how):
     return subprocess.run([CONCLAVE, "check", *options.split(), *more], text=True, capture_output=True, **how)
 
 
-def found(done):
+def without_cost(out):
     """What a check found, without what it cost and how it was called."""
-    result = json.loads(done.stdout)
+    result = json.loads(out)
     for name in ("seconds", "bytes", "disk_bytes", "command", "resume"):
         result.pop(name, None)
-    return done.returncode, result
+    return result
+
+
+def found(done):
+    return done.returncode, without_cost(done.stdout)
+
+
+def roughly(result):
+    """With --disk it may be another one of the shortest counterexamples."""
+    result = {**result, "counterexample": result["counterexample"] and len(result["counterexample"])}
+    result.pop("properties")
+    return result
 
 
 def wait_for(running, condition):
@@ -85,10 +106,8 @@ def goes_on(options, directory, *ways):
             assert f"--resume {file}" in json.loads(out)["resume"], out
             continue
         got = found(subprocess.CompletedProcess([], running.returncode, out, ""))
-        if "--disk" in "".join(ways):  # it may be another one of the shortest counterexamples
-            for _, one in (expected, got):
-                one["counterexample"] = one["counterexample"] and len(one["counterexample"])
-                one.pop("properties")
+        if "--disk" in "".join(ways):
+            expected, got = [(code, roughly(one)) for code, one in (expected, got)]
         assert got == expected, (options, attempt, got, expected)
         file.unlink(missing_ok=True)
         return
@@ -159,17 +178,175 @@ def fails(directory, good):
     assert (done.returncode, done.stdout, done.stderr) == (2, "", told), done
 
 
+def test_threads(directory, brief):
+    good = refuses(directory)
+    fails(directory, good)
+    for number, options in enumerate(CHECKS):
+        if not brief or number in BRIEF:
+            goes_on(options, directory, "", "--threads 2")
+    goes_on(CHECKS[1] if brief else LARGE, directory, "--threads 2", "--disk .", "--threads 3 --disk .", "")
+    shutil.rmtree(directory, ignore_errors=True)
+    os.makedirs(directory)
+
+
+# ---- ranks ----
+
+
+# Those of CHECKS that tell most about ranks, and one whose states belong to a rank by their keys from the beginning.
+BY_RANKS = [CHECKS[i] for i in (0, 1, 3, 4, 6, 7, 8)] + ["central-deny -n 4 --entries 2", "ring-list -n 4 --crashes 1"]
+
+
+def by_ranks(count, options, *more, **how):
+    """Without ranks there is no mpirun. Returns the process."""
+    words = [CONCLAVE, "check", *options.split(), *more]
+    if count:
+        return mpi.start(count, *words, **how)
+    return subprocess.Popen(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
+
+
+def ours(errors):
+    """What conclave itself says; mpirun has its own to say about what was killed."""
+    return [line for line in errors.splitlines() if line.startswith("conclave: ")]
+
+
+def kill(process, count, chance):
+    """Ends it: one of the processes, or the job, with or without a warning."""
+    ranks = list(mpi.ranks_of(process.pid).values()) if count else []
+    way = chance.choice(["one", "interrupt", "all"])
+    try:
+        if way == "interrupt":
+            process.send_signal(signal.SIGINT)
+        elif way == "one" and ranks:
+            os.kill(chance.choice(ranks), signal.SIGKILL)
+        else:
+            process.kill()
+            for rank in ranks:
+                os.kill(rank, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    return way
+
+
+def ended(process, file):
+    """What it found, or None if it was killed or interrupted."""
+    out, errors = process.communicate(timeout=PATIENCE)
+    said = ours(errors)
+    start = out.find("{")
+    result = json.loads(out[start:out.rindex("}") + 1]) if start >= 0 else None
+    if result and result["verdict"] != "unfinished":
+        assert not said, errors
+        return without_cost(json.dumps(result))
+    if result:
+        assert "resume" not in result or f"--resume {file}" in result["resume"], result
+    assert len(said) <= 1 and all(re.fullmatch(rf"conclave: interrupted(; go on: conclave check .* --resume {file})?", line) for line in said), errors
+    return None
+
+
+def goes_on_by_ranks(options, directory, chance, disk):
+    """Killed at random moments, it goes on with other numbers of ranks. Returns how often it was killed."""
+    file = pathlib.Path(directory, "ranks")
+    expected = without_cost(run(options, "--json").stdout)
+    for attempt in range(1000):
+        more = ["--resume", str(file)] if file.exists() else []
+        count = chance.choice([0, 1, 2, 2, 3, 3])
+        process = by_ranks(count, options, "--json", "--checkpoint", str(file), "--every", "1ms", *more, *disk, cwd=directory)
+        before, seen = stamp(file), 0
+        while seen < 1 + attempt * attempt // 4 and process.poll() is None:
+            wait_for(process, lambda: stamp(file) != before)
+            before, seen = stamp(file), seen + 1
+        time.sleep(chance.uniform(0, 0.03))
+        way = kill(process, count, chance) if process.poll() is None else "none"
+        got = ended(process, file)
+        if got is None:
+            continue
+        if disk:
+            expected, got = roughly(expected), roughly(got)
+        assert got == expected, (options, attempt, count, way, got, expected)
+        if file.exists():
+            for count in (0, 1, 2, 3):
+                again = ended(by_ranks(count, options, "--json", "--resume", str(file), *disk, cwd=directory), file)
+                assert (roughly(again) if disk else again) == expected, (options, count, again, expected)
+            file.unlink()
+        return attempt
+    raise AssertionError(f"{options}: it never ends")
+
+
+def refuses_by_ranks(directory, good):
+    """What one process refuses, ranks refuse in the same line, once."""
+    bad = pathlib.Path(directory, "bad")
+    whole = good.read_bytes()
+    bad.write_bytes(whole[:-1])
+    for options, file in ((LARGE, bad), (LARGE, pathlib.Path(directory, "none")), (LARGE.replace("1,2,3", "1,2"), good)):
+        one = run(options, "--resume", str(file))
+        process = by_ranks(2, options, "--resume", str(file))
+        out, errors = process.communicate(timeout=PATIENCE)
+        assert one.returncode == 2 and one.stderr.count("\n") == 1, one
+        assert (process.returncode, out, ours(errors)) == (2, "", one.stderr.splitlines()), (out, errors, one)
+
+
+def full_disk(directory, good):
+    """On a file system that is full, in a mount namespace of its own, the last checkpoint stays, and the check goes on."""
+    place = pathlib.Path(directory, "full")
+    place.mkdir()
+    words = shlex.join([mpi.MPIRUN, "-n", "2", CONCLAVE, "check", *LARGE.split(), "--json"])
+    script = f"""
+        mount -t tmpfs -o size={good.stat().st_size // 1024 + 256}k tmpfs {place} || exit 99
+        cp {good} {place}/file && dd if=/dev/zero of={place}/filler bs=1k 2>/dev/null
+        {words} --resume {place}/file --checkpoint {place}/file --every 1ms
+        echo "code $?" && cmp {good} {place}/file && ls {place}"""
+    space = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
+    done = subprocess.run([*space, "sh", "-c", script], capture_output=True, text=True, check=False, timeout=PATIENCE,
+                          env={**os.environ, **mpi.ENVIRONMENT})
+    if "code " not in done.stdout:
+        print(f"not tested: a full disk, for want of a mount namespace: {done.stderr.strip()[:200]}")
+        return
+    told = f"conclave: --checkpoint {place}/file: No space left on device; the check goes on, and the last checkpoint stays"
+    assert ours(done.stderr) and set(ours(done.stderr)) == {told}, done.stderr
+    out, rest = done.stdout[:done.stdout.rindex("}") + 1], done.stdout[done.stdout.rindex("}") + 1:]
+    assert without_cost(out) == without_cost(run(LARGE, "--json").stdout), out
+    assert rest == "\ncode 0\nfile\nfiller\n", rest
+
+
+def killed_rank(directory):
+    """A killed rank ends the job with one line that says how to go on. MPICH kills the first rank, too."""
+    file = pathlib.Path(directory, "told")
+    process = by_ranks(3, LONG, "--checkpoint", str(file), "--every", "50ms")
+    wait_for(process, file.exists)
+    os.kill(mpi.ranks_of(process.pid)[1], signal.SIGKILL)
+    out, errors = process.communicate(timeout=PATIENCE)
+    told = f"conclave: interrupted; go on: conclave check {LONG} --checkpoint {file} --every 50ms --resume {file}"
+    assert process.returncode and file.exists(), (out, errors)
+    assert mpi.is_mpich() or ours(errors) == [told], (out, errors)
+
+
+def test_ranks(directory, brief):
+    good = make_checkpoint(directory)
+    refuses_by_ranks(directory, good)
+    full_disk(directory, good)
+    killed_rank(directory)
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    chance, kills = random.Random(seed), 0
+    for options in BY_RANKS[:3] if brief else BY_RANKS:
+        kills += goes_on_by_ranks(options, directory, chance, [])
+    for options in BY_RANKS[:1] if brief else BY_RANKS[:1] + BY_RANKS[4:6]:
+        kills += goes_on_by_ranks(options, directory, chance, ["--disk", "."])
+    print(f"killed {kills} times")
+
+
 def main():
+    brief = "--brief" in sys.argv
+    if "--mpi" not in sys.argv:
+        with tempfile.TemporaryDirectory() as directory:
+            test_threads(directory, brief)
+        return 0
+    if mpi.missing(CONCLAVE):
+        print(f"skipped: {mpi.missing(CONCLAVE)}")
+        return SKIPPED
     with tempfile.TemporaryDirectory() as directory:
-        good = refuses(directory)
-        fails(directory, good)
-        for number, options in enumerate(CHECKS):
-            if "--brief" not in sys.argv or number in BRIEF:
-                goes_on(options, directory, "", "--threads 2")
-        goes_on(CHECKS[1] if "--brief" in sys.argv else LARGE, directory, "--threads 2", "--disk .", "--threads 3 --disk .", "")
-        shutil.rmtree(directory, ignore_errors=True)
-        os.makedirs(directory)
+        test_ranks(str(pathlib.Path(directory).resolve()), brief)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

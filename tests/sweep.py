@@ -175,26 +175,11 @@ def exchange_blocks(directory):
         expect(f"{ranks} ranks exchange blocks", process.returncode == 0 and out == f"{ranks} ranks: ok\n", (process.returncode, out, err))
 
 
-def ranks_of(mpirun):
-    """The processes of conclave that it has started here, by rank."""
-    found = {}
-    for path in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((path / "stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[1])
-            variables = dict(pair.split("=", 1) for pair in (path / "environ").read_text(encoding="utf-8").split("\0") if "=" in pair)
-            rank = variables.get("OMPI_COMM_WORLD_RANK", variables.get("PMI_RANK"))
-            if rank is not None and (parent == mpirun or variables.get("CONCLAVE_TEST_JOB") == str(os.getpid())):
-                found[int(rank)] = int(path.name)
-        except (OSError, ValueError):
-            pass
-    return found
-
-
 def ranks_at_work(process):
     deadline = time.monotonic() + PATIENCE
-    while len(ranks_of(process.pid)) < 2 and time.monotonic() < deadline and process.poll() is None:
+    while len(mpi.ranks_of(process.pid)) < 2 and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.05)
-    ranks = ranks_of(process.pid)
+    ranks = mpi.ranks_of(process.pid)
     for pid in ranks.values():
         wait_for_work(pid, 1)
     return ranks

@@ -250,21 +250,6 @@ def by_threads(directory, brief):
 # ---- ranks ----
 
 
-def ranks_of(mpirun):
-    """The ranks that it has started here: {rank: pid}."""
-    found = {}
-    for path in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((path / "stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[1])
-            variables = dict(pair.split("=", 1) for pair in (path / "environ").read_text(encoding="utf-8").split("\0") if "=" in pair)
-            rank = variables.get("OMPI_COMM_WORLD_RANK", variables.get("PMI_RANK"))
-            if rank is not None and (parent == mpirun or variables.get("CONCLAVE_TEST_JOB") == str(os.getpid())):
-                found[int(rank)] = int(path.name)
-        except (OSError, ValueError):
-            pass
-    return found
-
-
 def by_ranks(directory, brief):
     """A rank is killed, then the first, then there is no MPI any more."""
     file = directory / "ranks"
@@ -276,7 +261,7 @@ def by_ranks(directory, brief):
         process = mpi.start(count, CONCLAVE, *words, "--checkpoint", str(file), "--every", "2ms", *more)
         wait_for_another(process, file)
         wait_for_another(process, file)
-        os.kill(ranks_of(process.pid)[victim], signal.SIGKILL)
+        os.kill(mpi.ranks_of(process.pid)[victim], signal.SIGKILL)
         code, out, err = finish(process)
         assert code != 0 and file.exists(), (code, out, err)
         if victim and not mpi.is_mpich():

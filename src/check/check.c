@@ -338,11 +338,26 @@ static int find_trail(struct check *check)
         check->model->setting.options.disk, check->search.spot.finding.name, strerror(check->search.disk.error));
 }
 
-static int try_disk(const char *directory, struct cv_complaint *complaint)
+/* Every rank must be able to write there. */
+static int try_disk(const struct cv_check_options *options, struct cv_complaint *complaint)
 {
-    const int error = directory ? spill_try(directory) : 0;
-    return error ? cv_complain(complaint, "--disk %s: %s; expected a directory to write to", directory, strerror(error))
-                 : 0;
+    struct cv_ranks *ranks = options->ranks;
+    char where[32] = "";
+    if (!options->disk)
+        return 0;
+    uint64_t reason = (uint64_t)spill_try(options->disk), rank = 0;
+    if (ranks) {
+        rank = reason ? cv_ranks_own(ranks) : cv_ranks_count(ranks);
+        cv_ranks_reduce(ranks, CV_REDUCE_LEAST, &rank, 1);
+        if (rank < cv_ranks_count(ranks))
+            cv_ranks_broadcast(ranks, (uint32_t)rank, &reason, sizeof reason);
+    }
+    if (!reason)
+        return 0;
+    if (rank)
+        snprintf(where, sizeof where, "rank %u: ", (uint32_t)rank);
+    return cv_complain(complaint, "--disk %s: %s%s; expected a directory to write to", options->disk, where,
+                       strerror((int)reason));
 }
 
 /* Why a search did not even begin. */
@@ -439,7 +454,7 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
     struct saved_check saved = {0};
     struct cv_check_options now = *options;
     *result = (struct cv_check_result){.trail.loop = CV_NEVER};
-    if (try_disk(options->disk, &result->complaint))
+    if (try_disk(options, &result->complaint))
         return CV_EINPUT;
     const bool resumed = cv_checkpoint_recall(options->checkpoint, CHECKPOINT_CHECK, &saved, sizeof saved);
     if (saved.whole)

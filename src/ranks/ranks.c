@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/wall_clock.h"
 #include "ranks/launch.h"
 #include "ranks/module.h"
 
@@ -18,6 +19,13 @@ struct cv_ranks {
     struct block_pool pool;
     struct block_queue home; /* what this rank has sent to itself */
     uint32_t rests;          /* since a block came */
+    struct {
+        const volatile sig_atomic_t *flag; /* NULL: it waits for ever */
+        uint64_t since_ms;                 /* it waits, and the flag is set */
+        uint32_t after_ms;
+        void (*call)(void *context);
+        void *context;
+    } give_up;
 };
 
 static int meet(struct cv_ranks *ranks, const struct cv_launch *launch, struct cv_complaint *complaint)
@@ -152,8 +160,29 @@ int cv_ranks_receive(struct cv_ranks *ranks, struct cv_block **block)
     return 0;
 }
 
+void cv_ranks_give_up(struct cv_ranks *ranks, const volatile sig_atomic_t *flag, uint32_t after_ms,
+                      void (*give_up)(void *context), void *context)
+{
+    ranks->give_up.flag = flag;
+    ranks->give_up.after_ms = after_ms;
+    ranks->give_up.call = give_up;
+    ranks->give_up.context = context;
+}
+
+static void perhaps_give_up(struct cv_ranks *ranks)
+{
+    if (!ranks->give_up.flag || !*ranks->give_up.flag)
+        return;
+    const uint64_t now = (uint64_t)cv_wall_ms();
+    if (!ranks->rests || !ranks->give_up.since_ms)
+        ranks->give_up.since_ms = now;
+    else if (now - ranks->give_up.since_ms > ranks->give_up.after_ms)
+        ranks->give_up.call(ranks->give_up.context);
+}
+
 void cv_ranks_rest(struct cv_ranks *ranks)
 {
+    perhaps_give_up(ranks);
     if (ranks->rests++ < YIELDS) {
         sched_yield();
         return;

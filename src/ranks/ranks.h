@@ -10,6 +10,7 @@
 #ifndef CONCLAVE_RANKS_RANKS_H
 #define CONCLAVE_RANKS_RANKS_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 #include "core/error.h"
@@ -46,6 +47,13 @@ uint32_t cv_ranks_unsent(struct cv_ranks *ranks);
  * 0 or CV_ENOMEM.
  */
 int cv_ranks_receive(struct cv_ranks *ranks, struct cv_block **block);
+
+/*
+ * What a rank does that waits while *flag is set: other ranks may be gone, and it would wait for ever. If nothing comes
+ * for so long, it calls `give_up`, which does not return.
+ */
+void cv_ranks_give_up(struct cv_ranks *ranks, const volatile sig_atomic_t *flag, uint32_t after_ms,
+                      void (*give_up)(void *context), void *context);
 
 /* Lets others have the processor, longer each time; a block that comes begins it anew. For a rank that waits. */
 void cv_ranks_rest(struct cv_ranks *ranks);

@@ -24,6 +24,8 @@ struct file_writer {
     char *path;
     char *partial; /* the name until it is complete */
     XXH3_state_t *checksum;
+    void (*pass)(void *context, const void *bytes, size_t count); /* where the bytes go; NULL: into the file */
+    void *context;
     size_t used;
     unsigned char buffer[BUFFER];
 };
@@ -62,8 +64,23 @@ struct file_writer *file_writer_open(const char *path)
     return NULL;
 }
 
+struct file_writer *file_writer_relay(void (*pass)(void *context, const void *bytes, size_t count), void *context)
+{
+    struct file_writer *writer = calloc(1, sizeof *writer);
+    if (!writer)
+        return NULL;
+    writer->file = -1;
+    writer->pass = pass;
+    writer->context = context;
+    return writer;
+}
+
 static void flush(struct file_writer *writer)
 {
+    if (writer->pass) {
+        writer->pass(writer->context, writer->buffer, writer->used);
+        writer->used = 0;
+    }
     for (size_t done = 0; done < writer->used && !writer->error;) {
         const ssize_t written = write(writer->file, writer->buffer + done, writer->used - done);
         if (written < 0 && errno != EINTR)
@@ -89,7 +106,7 @@ static void put(struct file_writer *writer, const void *bytes, size_t count)
 
 void file_write(struct file_writer *writer, const void *bytes, size_t count)
 {
-    if (count)
+    if (count && writer->checksum)
         XXH3_128bits_update(writer->checksum, bytes, count);
     put(writer, bytes, count);
 }
@@ -114,9 +131,19 @@ static void sync_directory(char *path)
     close(directory);
 }
 
+static int close_relay(struct file_writer *writer)
+{
+    const int error = writer->error;
+    flush(writer);
+    writer_free(writer);
+    return error;
+}
+
 int file_writer_close(struct file_writer *writer)
 {
     XXH128_canonical_t checksum;
+    if (writer->pass)
+        return close_relay(writer);
     XXH128_canonicalFromHash(&checksum, XXH3_128bits_digest(writer->checksum));
     put(writer, &checksum, sizeof checksum);
     flush(writer);
@@ -138,8 +165,10 @@ int file_writer_close(struct file_writer *writer)
 struct file_reader {
     int file;
     bool failed;
-    uint64_t left; /* to be read by the caller: without the checksum */
-    size_t at;     /* in the buffer */
+    uint64_t left;                                            /* to be read by the caller: without the checksum */
+    size_t (*fetch)(void *context, void *bytes, size_t room); /* where the bytes come from; NULL: from the file */
+    void *context;
+    size_t at; /* in the buffer */
     size_t used;
     unsigned char buffer[BUFFER];
 };
@@ -149,7 +178,8 @@ static bool refill(struct file_reader *reader)
 {
     ssize_t got;
     do
-        got = read(reader->file, reader->buffer, BUFFER);
+        got = reader->fetch ? (ssize_t)reader->fetch(reader->context, reader->buffer, BUFFER)
+                            : read(reader->file, reader->buffer, BUFFER);
     while (got < 0 && errno == EINTR);
     reader->at = 0;
     reader->used = got > 0 ? (size_t)got : 0;
@@ -220,6 +250,19 @@ out:
     if (reader)
         file_reader_close(reader);
     return NULL;
+}
+
+struct file_reader *file_reader_relay(size_t (*fetch)(void *context, void *bytes, size_t room), void *context,
+                                      uint64_t bytes)
+{
+    struct file_reader *reader = calloc(1, sizeof *reader);
+    if (!reader)
+        return NULL;
+    reader->file = -1;
+    reader->left = bytes;
+    reader->fetch = fetch;
+    reader->context = context;
+    return reader;
 }
 
 void file_read(struct file_reader *reader, void *bytes, size_t count)

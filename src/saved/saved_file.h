@@ -24,6 +24,12 @@ void file_writer_fail(struct file_writer *writer, int error);
 int file_writer_close(struct file_writer *writer);
 
 /*
+ * A writer of part of a file that somebody else writes: `pass` takes its bytes, some at a time. NULL: no memory.
+ * file_writer_close() passes the last ones on and returns 0, or the error that file_writer_fail() was told.
+ */
+struct file_writer *file_writer_relay(void (*pass)(void *context, const void *bytes, size_t count), void *context);
+
+/*
  * Reads the whole file to see that it is complete. NULL if it is not: `error` is errno, or 0 if the file can be read
  * but is damaged.
  */
@@ -35,5 +41,12 @@ uint64_t file_read_number(struct file_reader *reader);
 uint64_t file_reader_left(const struct file_reader *reader);
 bool file_reader_failed(const struct file_reader *reader);
 void file_reader_close(struct file_reader *reader);
+
+/*
+ * A reader of so many bytes that somebody else reads: `fetch` brings as many as there is room for, or all that are
+ * left. It returns how many; 0: they cannot be read. NULL: no memory.
+ */
+struct file_reader *file_reader_relay(size_t (*fetch)(void *context, void *bytes, size_t room), void *context,
+                                      uint64_t bytes);
 
 #endif

@@ -61,12 +61,17 @@ void crew_meet(struct crew *crew, struct barrier *barrier, void (*alone)(struct 
 
 /* ---- checkpoints ---- */
 
-/* A search that is over, for whatever reason, may have lost states on its way. */
+/* A search that is over, for whatever reason, may have lost states on its way. A spot is not in the file. */
+bool crew_may_save(const struct crew *crew)
+{
+    return !crew->stop && !crew->model->out_of_memory && !crew->search->spot.found;
+}
+
 static void save(struct crew *crew)
 {
     const volatile sig_atomic_t *interrupted = crew->model->setting.options.interrupted;
     crew->wants_save = false;
-    if (!crew->stop && !crew->model->out_of_memory && !crew->search->spot.found) /* a spot is not in the file */
+    if (crew_may_save(crew))
         saved_search_write(crew);
     if (interrupted && *interrupted)
         crew_halt(crew, SEARCH_INTERRUPTED);

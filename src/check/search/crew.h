@@ -79,6 +79,9 @@ void crew_note_memory(struct crew *crew);
 /* Waits until all threads have come. The last one calls `alone` before they go on. */
 void crew_meet(struct crew *crew, struct barrier *barrier, void (*alone)(struct crew *));
 
+/* Is the search in a state from which it could go on? */
+bool crew_may_save(const struct crew *crew);
+
 /* Writes a checkpoint as soon as all threads have come, when `wants_save` is set. */
 void crew_save(struct crew *crew);
 

@@ -39,11 +39,20 @@ struct way {
     uint32_t level; /* of the state whose parent is sought */
 };
 
-static bool is_sought(const struct way *way, const struct parent_record *record)
+/* The level as far as a record can tell it. */
+static uint32_t told_level(uint32_t level)
 {
-    const uint32_t level = way->level < TABLE_MOST_LEVEL ? way->level : TABLE_MOST_LEVEL;
-    return ((record->fingerprint ^ way->list[way->count - 1]) & TABLE_LOWER_48) == 0 &&
-           (record->info & 0xffff) == level + 1;
+    return level < TABLE_MOST_LEVEL ? level : TABLE_MOST_LEVEL;
+}
+
+static uint32_t level_of(const struct parent_record *record)
+{
+    return (uint32_t)(record->info & 0xffff) - 1;
+}
+
+static bool is_state(const struct parent_record *record, uint64_t fingerprint, uint32_t level)
+{
+    return ((record->fingerprint ^ fingerprint) & TABLE_LOWER_48) == 0 && level_of(record) == told_level(level);
 }
 
 /*
@@ -62,7 +71,7 @@ static bool read_back(struct parent_log *log, struct way *way, unsigned char *by
         for (uint64_t i = count; i-- > 0 && way->level > 0;) {
             struct parent_record record = {0};
             memcpy(&record, bytes + i * size, size);
-            if (is_sought(way, &record)) {
+            if (is_state(&record, way->list[way->count - 1], way->level)) {
                 way->list[way->count++] = record.info >> 16;
                 way->level--;
             }
@@ -83,4 +92,40 @@ bool parent_log_ancestors(struct parent_log *log, uint64_t fingerprint, uint32_t
     }
     free(bytes);
     return found;
+}
+
+/* Looks at some records, the last one first. True: there is no need to look at those before. */
+static bool look_at(const struct parent_log *log, const unsigned char *bytes, uint64_t count,
+                    struct parent_search *search, uint64_t fingerprint, uint32_t level, bool everywhere)
+{
+    for (; count > 0; count--) {
+        struct parent_record record = {0};
+        memcpy(&record, bytes + (count - 1) * log->record_bytes, log->record_bytes);
+        if (!everywhere && level_of(&record) < told_level(level))
+            return true;
+        search->left--;
+        if (is_state(&record, fingerprint, level)) {
+            search->found = true;
+            search->parent = record.info >> 16;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool parent_log_find(struct parent_log *log, struct parent_search *search, uint64_t fingerprint, uint32_t level,
+                     bool everywhere)
+{
+    unsigned char *bytes = malloc(READ_RECORDS * log->record_bytes);
+    bool read = bytes, done = false;
+    search->found = false;
+    if (everywhere)
+        search->left = log->spill.bytes / log->record_bytes;
+    while (read && !done && search->left > 0) {
+        const uint64_t count = search->left < READ_RECORDS ? search->left : READ_RECORDS;
+        read = spill_read(&log->spill, (search->left - count) * log->record_bytes, bytes, count * log->record_bytes);
+        done = !read || look_at(log, bytes, count, search, fingerprint, level, everywhere);
+    }
+    free(bytes);
+    return read;
 }

@@ -65,4 +65,19 @@ static inline void parent_log_add(struct parent_log *log, struct parent_buffer *
  */
 bool parent_log_ancestors(struct parent_log *log, uint64_t fingerprint, uint32_t level, uint64_t *list);
 
+/* Where the search of a way is, in a log that has some states of it. Other ranks have the others. */
+struct parent_search {
+    uint64_t left;   /* records that are still to be read, from the end to the beginning */
+    bool found;      /* this log has the state */
+    uint64_t parent; /* of that state, if so: the lower 48 bits of its fingerprint */
+};
+
+/*
+ * Looks for a state of that level. Records of earlier levels come before those of later ones, so there is no need to
+ * read on from there; but if states come from a checkpoint, only `everywhere` finds it for certain. False if the log
+ * cannot be read.
+ */
+bool parent_log_find(struct parent_log *log, struct parent_search *search, uint64_t fingerprint, uint32_t level,
+                     bool everywhere);
+
 #endif

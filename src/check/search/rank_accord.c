@@ -122,6 +122,9 @@ void agree_on_numbers(struct cv_ranks *ranks, struct search *search)
     uint64_t sums[] = {search->states,    search->transitions, search->ends,     search->bytes,
                        search->may_cycle, search->reduced,     search->disk.most};
     cv_ranks_reduce(ranks, CV_REDUCE_SUM, sums, sizeof sums / sizeof *sums);
+    uint64_t disk_error = (uint64_t)search->disk.error;
+    cv_ranks_reduce(ranks, CV_REDUCE_MOST, &disk_error, 1);
+    search->disk.error = (int)disk_error;
     search->states = sums[0];
     search->transitions = sums[1];
     search->ends = sums[2];

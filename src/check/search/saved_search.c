@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "check/search/rank_accord.h"
+#include "check/search/rank_file.h"
 #include "check/state/saved_model.h"
 #include "saved/checkpoint.h"
 
@@ -11,66 +13,95 @@
 #define FILLED 60u
 #define FILLED_COMPACT 80u
 
-/* The numbers of a search. */
-struct saved_numbers {
+/* What all threads of all ranks have done. */
+struct saved_sums {
     uint64_t states;
-    uint64_t patience;
+    uint64_t waiting; /* states to be expanded */
     uint64_t transitions;
     uint64_t expanded;
     uint64_t saved;
     uint64_t end_states;
     uint64_t bytes;
     uint64_t disk_bytes;
+    uint64_t may_cycle;
+    uint64_t reduced;
+};
+
+/* The numbers of a search. */
+struct saved_numbers {
+    struct saved_sums sums;
+    uint64_t patience;
     struct reduction_gain gain;
     uint32_t depth;
-    uint32_t threads;
-    bool may_cycle;
-    bool reduced;
+    uint32_t ranks; /* sections in the file */
+    bool by_key;    /* the key of a state says which rank it belongs to */
 };
+
+static uint32_t ranks_of(const struct crew *crew)
+{
+    return crew->exchange ? cv_ranks_count(crew->exchange->ranks) : 1;
+}
 
 /* ---- numbers ---- */
 
-static struct saved_numbers numbers_of(struct crew *crew)
+static void add_up_ranks(struct crew *crew, struct saved_sums *sums)
 {
-    const struct search *search = crew->search;
-    struct saved_numbers numbers;
-    memset(&numbers, 0, sizeof numbers); /* the bytes between fields are in the file, too */
-    numbers.patience = crew->patience;
-    numbers.bytes = search->bytes;
-    numbers.disk_bytes = search->disk.most;
-    numbers.gain = crew->gain;
-    numbers.depth = search->depth;
-    numbers.threads = crew->threads;
-    for (uint32_t i = 0; i < crew->threads; i++) {
-        struct worker *worker = &crew->workers[i];
-        crew->search->table.count += worker->fresh;
-        worker->fresh = 0;
-        numbers.transitions += worker->transitions;
-        numbers.expanded += worker->expanded;
-        numbers.saved += worker->saved;
-        numbers.end_states += worker->end_states;
-        numbers.may_cycle |= worker->may_cycle;
-        numbers.reduced |= worker->reduced;
-    }
-    numbers.states = search->table.count;
-    return numbers;
+    uint64_t numbers[sizeof *sums / sizeof(uint64_t)];
+    if (!crew->exchange)
+        return;
+    memcpy(numbers, sums, sizeof *sums);
+    cv_ranks_reduce(crew->exchange->ranks, CV_REDUCE_SUM, numbers, sizeof numbers / sizeof *numbers);
+    memcpy(sums, numbers, sizeof *sums);
 }
 
+static void find_numbers(struct crew *crew, struct saved_numbers *numbers)
+{
+    struct search *search = crew->search;
+    memset(numbers, 0, sizeof *numbers); /* the bytes between fields are in the file, too */
+    struct saved_sums *sums = &numbers->sums;
+    sums->bytes = search->bytes;
+    sums->disk_bytes = search->disk.most;
+    sums->waiting = crew->chunks.queued;
+    for (uint32_t i = 0; i < crew->threads; i++) {
+        struct worker *worker = &crew->workers[i];
+        search->table.count += worker->fresh;
+        worker->fresh = 0;
+        sums->waiting += worker->frontier.out ? worker->frontier.out->count : 0;
+        sums->transitions += worker->transitions;
+        sums->expanded += worker->expanded;
+        sums->saved += worker->saved;
+        sums->end_states += worker->end_states;
+        sums->may_cycle |= worker->may_cycle;
+        sums->reduced |= worker->reduced;
+    }
+    sums->states = search->table.count;
+    add_up_ranks(crew, sums);
+    numbers->patience = crew->patience;
+    numbers->gain = crew->gain;
+    numbers->depth = search->depth;
+    numbers->ranks = ranks_of(crew);
+    numbers->by_key = crew->exchange && !crew->exchange->ownership.nodes;
+}
+
+/* The first rank goes on counting for all. */
 static void restore_numbers(struct crew *crew, const struct saved_numbers *numbers)
 {
+    const struct saved_sums *sums = &numbers->sums;
     struct search *search = crew->search;
     struct worker *first = &crew->workers[0];
     crew->patience = numbers->patience;
     crew->gain = numbers->gain;
     search->depth = numbers->depth;
-    search->bytes = numbers->bytes;
-    search->disk.most = numbers->disk_bytes;
-    first->transitions = numbers->transitions;
-    first->expanded = numbers->expanded;
-    first->saved = numbers->saved;
-    first->end_states = numbers->end_states;
-    first->may_cycle = numbers->may_cycle;
-    first->reduced = numbers->reduced;
+    search->bytes = sums->bytes / ranks_of(crew);
+    search->disk.most = sums->disk_bytes / ranks_of(crew);
+    if (crew->exchange && crew->exchange->own)
+        return;
+    first->transitions = sums->transitions;
+    first->expanded = sums->expanded;
+    first->saved = sums->saved;
+    first->end_states = sums->end_states;
+    first->may_cycle = sums->may_cycle != 0;
+    first->reduced = sums->reduced != 0;
 }
 
 /* ---- states ---- */
@@ -107,26 +138,13 @@ static void write_log(struct crew *crew, struct file_writer *writer)
     free(bytes);
 }
 
-static int read_states(struct crew *crew, struct file_reader *reader, uint64_t count)
+static void write_entries(struct crew *crew, struct file_writer *writer)
 {
-    struct search *search = crew->search;
-    struct table *table = &search->table;
-    const size_t bytes = parent_record_bytes(table->wide);
-    if (count > file_reader_left(reader) / bytes)
-        return CV_EINPUT;
-    const uint64_t needed = count * 100 / (table->compact ? FILLED_COMPACT : FILLED) + 1;
-    if (needed > table->room && table_grow(table, needed + table->room / 4))
-        return CV_ENOMEM;
-    for (uint64_t i = 0; i < count; i++) {
-        struct parent_record record = {0};
-        file_read(reader, &record, bytes);
-        if (!record.fingerprint || !table_restore(table, record.fingerprint, record.second, record.info, search->depth))
-            return CV_EINPUT;
-        table->count++;
-        if (table->compact)
-            parent_log_copy(&search->parents, crew->workers[0].parents, &record);
-    }
-    return 0;
+    file_write_number(writer, crew->search->table.count);
+    if (crew->search->table.compact)
+        write_log(crew, writer);
+    else
+        write_table(&crew->search->table, writer);
 }
 
 /* ---- the frontier ---- */
@@ -160,62 +178,151 @@ static uint64_t list_length(const struct chunk *list)
     return count;
 }
 
-/* The chunks of a level: those on disk are older than those in memory, whose list begins with the newest. */
-static void write_level(struct worker *worker, struct spill *spill, const struct chunk *list,
-                        struct file_writer *writer)
+/* The chunks of a level: on disk, in memory, and one that is being filled, which may be NULL. */
+static void write_level(const struct worker *worker, struct spill *spill, const struct chunk *list,
+                        const struct chunk *filling, struct file_writer *writer)
 {
-    const uint64_t on_disk = worker->parents ? spill->bytes / CHUNK_BYTES : 0, in_memory = list_length(list);
-    const struct chunk **chunks = malloc((in_memory + 1) * sizeof *chunks);
-    if (!chunks) {
-        file_writer_fail(writer, ENOMEM);
-        return;
-    }
-    file_write_number(writer, on_disk + in_memory);
+    const uint64_t on_disk = worker->parents ? spill->bytes / CHUNK_BYTES : 0;
+    file_write_number(writer, on_disk + list_length(list) + (filling != NULL));
     if (on_disk)
         write_file(spill, writer);
-    uint64_t count = 0;
     for (; list; list = list->next)
-        chunks[count++] = list;
-    while (count > 0)
-        write_chunk(chunks[--count], writer);
-    free(chunks);
+        write_chunk(list, writer);
+    if (filling)
+        write_chunk(filling, writer);
 }
 
 static void write_frontier(struct worker *worker, struct file_writer *writer)
 {
-    struct frontier *frontier = &worker->frontier;
-    const bool filling = frontier->out && frontier->out->count;
-    write_level(worker, &worker->file.level, frontier->level, writer);
-    write_level(worker, &worker->file.next, frontier->next, writer);
-    file_write_number(writer, filling);
-    if (filling)
-        write_chunk(frontier->out, writer);
+    const struct frontier *frontier = &worker->frontier;
+    write_level(worker, &worker->file.level, frontier->level, NULL, writer);
+    write_level(worker, &worker->file.next, frontier->next, frontier->out, writer);
 }
 
-/* Reads a chunk into memory of that thread; NULL if the file is wrong or there is no memory. */
-static struct chunk *read_chunk(struct worker *worker, struct file_reader *reader, int *error)
+static void write_section(void *context, struct file_writer *writer)
 {
-    const uint64_t slots = file_read_number(reader), count = file_read_number(reader);
-    struct chunk *chunk = frontier_spare(&worker->frontier);
-    *error = CV_ENOMEM;
+    struct crew *crew = context;
+    saved_model_write(crew->model, writer);
+    write_entries(crew, writer);
+    file_write_number(writer, crew->threads);
+    for (uint32_t i = 0; i < crew->threads; i++)
+        write_frontier(&crew->workers[i], writer);
+}
+
+/* ---- writing ---- */
+
+struct writing {
+    struct crew *crew;
+    struct saved_numbers numbers;
+};
+
+static void write_search(void *context, struct file_writer *writer)
+{
+    const struct writing *writing = context;
+    file_write(writer, &writing->numbers, sizeof writing->numbers);
+    write_section(writing->crew, writer);
+    if (writing->crew->exchange)
+        rank_file_gather(writing->crew->exchange->ranks, writer);
+}
+
+void saved_search_write(struct crew *crew)
+{
+    struct writing writing = {.crew = crew};
+    struct cv_ranks *ranks = crew->exchange ? crew->exchange->ranks : NULL;
+    find_numbers(crew, &writing.numbers);
+    if (!is_first_rank(ranks)) {
+        rank_file_serve(ranks, write_section, crew);
+        return;
+    }
+    cv_checkpoint_write(crew->model->setting.options.checkpoint, write_search, &writing);
+    if (ranks)
+        rank_file_end(ranks);
+}
+
+/* ---- reading ---- */
+
+struct reading {
+    struct crew *crew;
+    struct file_reader *reader;
+    struct saved_numbers numbers;
+    struct numbering numbering; /* of the section */
+    uint32_t section;
+    uint64_t chunks;       /* of all sections so far */
+    uint64_t waiting;      /* states that this rank has taken */
+    struct chunk *filling; /* with states that it takes; NULL: none */
+};
+
+/* Do the ranks own what they owned, because there are as many? */
+static bool own_as_before(const struct reading *reading)
+{
+    return reading->crew->exchange && reading->crew->exchange->ownership.nodes;
+}
+
+static bool is_own_entry(const struct reading *reading, uint64_t fingerprint)
+{
+    const struct exchange *exchange = reading->crew->exchange;
+    if (own_as_before(reading))
+        return reading->section == exchange->own;
+    return !exchange || owner_by(&exchange->ownership, fingerprint) == exchange->own;
+}
+
+/* Ranks that do not have what they had take one chunk after the other. */
+static bool takes_chunk(const struct reading *reading)
+{
+    const struct exchange *exchange = reading->crew->exchange;
+    if (own_as_before(reading))
+        return reading->section == exchange->own;
+    return !exchange || reading->chunks % ranks_of(reading->crew) == exchange->own;
+}
+
+/* Room for this rank's share, which may be a little more than that of others. */
+static int make_room(const struct reading *reading)
+{
+    struct table *table = &reading->crew->search->table;
+    const uint64_t share = reading->numbers.sums.states / ranks_of(reading->crew);
+    const uint64_t count = reading->crew->exchange ? share + share / 16 + 1024 : share;
+    const uint64_t needed = count * 100 / (table->compact ? FILLED_COMPACT : FILLED) + 1;
+    return needed > table->room && table_grow(table, needed + table->room / 4) ? CV_ENOMEM : 0;
+}
+
+static int restore_entry(struct reading *reading, const struct parent_record *record)
+{
+    struct search *search = reading->crew->search;
+    struct table *table = &search->table;
+    if (table_is_crowded(table) && table_grow(table, table->room + table->room / 4))
+        return CV_ENOMEM;
+    if (!record->fingerprint || !table_restore(table, record->fingerprint, record->second, record->info, search->depth))
+        return CV_EINPUT;
+    table->count++;
+    if (table->compact)
+        parent_log_copy(&search->parents, reading->crew->workers[0].parents, record);
+    return 0;
+}
+
+static int read_entries(struct reading *reading)
+{
+    const size_t bytes = parent_record_bytes(reading->crew->search->table.wide);
+    const uint64_t count = file_read_number(reading->reader);
+    int error = count > file_reader_left(reading->reader) / bytes ? CV_EINPUT : 0;
+    for (uint64_t i = 0; i < count && !error; i++) {
+        struct parent_record record = {0};
+        file_read(reading->reader, &record, bytes);
+        if (is_own_entry(reading, record.fingerprint))
+            error = restore_entry(reading, &record);
+    }
+    return error;
+}
+
+/* Puts a chunk where the first thread would have put it. Other threads take from there. */
+static int keep_filled(struct reading *reading, bool next)
+{
+    struct worker *worker = &reading->crew->workers[0];
+    struct chunk *chunk = reading->filling;
+    reading->filling = NULL;
     if (!chunk)
-        return NULL;
-    *error = CV_EINPUT;
-    if (slots <= worker->crew->model->setting.nodes || slots > worker->crew->model->slots)
-        return NULL;
-    chunk_begin(chunk, (uint32_t)slots);
-    if (count > chunk->room)
-        return NULL;
-    chunk->count = (uint32_t)count;
-    file_read(reader, chunk->words, count * chunk_stride(chunk->slots) * sizeof *chunk->words);
-    *error = 0;
-    return chunk;
-}
-
-/* Puts a chunk where the thread would have put it. */
-static int keep_chunk(struct worker *worker, struct chunk *chunk, bool next)
-{
+        return 0;
     worker->frontier.store->queued += chunk->count;
+    reading->waiting += chunk->count;
     if (!worker->parents) {
         frontier_restore(&worker->frontier, chunk, next);
         return 0;
@@ -225,63 +332,123 @@ static int keep_chunk(struct worker *worker, struct chunk *chunk, bool next)
     return written ? 0 : CV_EFILE;
 }
 
-static int read_level(struct worker *worker, struct file_reader *reader, bool next)
+/* Reads a chunk; CV_EINPUT if it is none. */
+static int read_chunk(struct reading *reading, struct chunk *chunk)
 {
+    const uint64_t slots = file_read_number(reading->reader), count = file_read_number(reading->reader);
+    if (slots <= reading->crew->model->setting.nodes || slots > MOST_SLOTS)
+        return CV_EINPUT;
+    chunk_begin(chunk, (uint32_t)slots);
+    if (count > chunk->room)
+        return CV_EINPUT;
+    chunk->count = (uint32_t)count;
+    file_read(reading->reader, chunk->words, count * chunk_stride(chunk->slots) * sizeof *chunk->words);
+    return file_reader_failed(reading->reader) ? CV_EINPUT : 0;
+}
+
+/* Takes the states of a chunk, in the numbers of this rank. */
+static int take_states(struct reading *reading, const struct chunk *chunk, bool next)
+{
+    const struct model *model = reading->crew->model;
+    struct frontier *frontier = &reading->crew->workers[0].frontier;
+    const uint32_t slots = model->slots;
+    uint32_t saved[MOST_SLOTS], state[MOST_SLOTS];
     int error = 0;
-    for (uint64_t left = file_read_number(reader); left > 0 && !error; left--) {
-        struct chunk *chunk = file_reader_failed(reader) ? NULL : read_chunk(worker, reader, &error);
-        error = chunk ? keep_chunk(worker, chunk, next) : error ? error : CV_EINPUT;
+    for (uint32_t i = 0; i < chunk->count && !error; i++) {
+        const struct fingerprint fingerprint = chunk_state(chunk, i, chunk->slots, saved);
+        if (!numbering_translate(&reading->numbering, model, saved, chunk->slots, state))
+            return CV_EINPUT;
+        if (reading->filling && !chunk_takes(reading->filling, slots))
+            error = keep_filled(reading, next);
+        if (!reading->filling && (reading->filling = frontier_spare(frontier)))
+            chunk_begin(reading->filling, slots);
+        if (!reading->filling)
+            return CV_ENOMEM;
+        memcpy(chunk_append(reading->filling, fingerprint), state, slots * sizeof *state);
     }
     return error;
 }
 
-static int read_frontier(struct worker *worker, struct file_reader *reader)
+static int read_level(struct reading *reading, struct chunk *chunk, bool next)
 {
-    int error = read_level(worker, reader, false);
-    error = error ? error : read_level(worker, reader, true);
-    if (error || !file_read_number(reader))
-        return error;
-    struct chunk *chunk = read_chunk(worker, reader, &error);
-    if (!chunk)
-        return error;
-    if (worker->frontier.out) /* another thread's, which does not go on */
-        return keep_chunk(worker, chunk, true);
-    worker->frontier.out = chunk;
-    return 0;
+    int error = 0;
+    for (uint64_t left = file_read_number(reading->reader); left > 0 && !error; left--) {
+        error = read_chunk(reading, chunk);
+        if (!error && takes_chunk(reading))
+            error = take_states(reading, chunk, next);
+        reading->chunks++;
+    }
+    return error ? error : keep_filled(reading, next);
 }
 
-/* ---- all of it ---- */
-
-static void write_search(void *context, struct file_writer *writer)
+static int read_frontiers(struct reading *reading)
 {
-    struct crew *crew = context;
-    const struct saved_numbers numbers = numbers_of(crew);
-    file_write(writer, &numbers, sizeof numbers);
-    saved_model_write(crew->model, writer);
-    if (crew->search->table.compact)
-        write_log(crew, writer);
-    else
-        write_table(&crew->search->table, writer);
-    for (uint32_t i = 0; i < crew->threads; i++)
-        write_frontier(&crew->workers[i], writer);
+    struct chunk *chunk = malloc(CHUNK_BYTES);
+    int error = chunk ? 0 : CV_ENOMEM;
+    for (uint64_t left = file_read_number(reading->reader); left > 0 && !error; left--) {
+        error = read_level(reading, chunk, false);
+        if (!error)
+            error = read_level(reading, chunk, true);
+    }
+    free(chunk);
+    return error;
 }
 
-void saved_search_write(struct crew *crew)
+static int read_section(struct reading *reading)
 {
-    cv_checkpoint_write(crew->model->setting.options.checkpoint, write_search, crew);
-}
-
-int saved_search_read(struct crew *crew, struct file_reader *reader)
-{
-    struct saved_numbers numbers;
-    file_read(reader, &numbers, sizeof numbers);
-    if (file_reader_failed(reader) || !numbers.threads || numbers.threads > 64)
-        return CV_EINPUT;
-    restore_numbers(crew, &numbers);
-    int error = saved_model_read(crew->model, reader);
+    int error = saved_model_read(reading->crew->model, reading->reader, !reading->section, &reading->numbering);
     if (!error)
-        error = read_states(crew, reader, numbers.states);
-    for (uint32_t i = 0; i < numbers.threads && !error; i++)
-        error = read_frontier(&crew->workers[i % crew->threads], reader);
-    return error ? error : file_reader_failed(reader) ? CV_EINPUT : 0;
+        error = read_entries(reading);
+    if (!error)
+        error = read_frontiers(reading);
+    numbering_free(&reading->numbering);
+    return error;
+}
+
+static int read_search(struct reading *reading)
+{
+    struct crew *crew = reading->crew;
+    struct saved_numbers *numbers = &reading->numbers;
+    file_read(reading->reader, numbers, sizeof *numbers);
+    if (file_reader_failed(reading->reader) || !numbers->ranks)
+        return CV_EINPUT;
+    restore_numbers(crew, numbers);
+    if (crew->exchange && (numbers->by_key || numbers->ranks != ranks_of(crew)))
+        ownership_by_key(&crew->exchange->ownership);
+    int error = make_room(reading);
+    for (; reading->section < numbers->ranks && !error; reading->section++)
+        error = read_section(reading);
+    return error ? error : file_reader_failed(reading->reader) ? CV_EINPUT : 0;
+}
+
+/* Every state of the file must be with some rank, once. */
+static int count_states(const struct reading *reading)
+{
+    const struct saved_sums *wanted = &reading->numbers.sums;
+    struct saved_sums sums = {.states = reading->crew->search->table.count, .waiting = reading->waiting};
+    add_up_ranks(reading->crew, &sums);
+    return sums.states == wanted->states && sums.waiting == wanted->waiting ? 0 : CV_EINPUT;
+}
+
+bool saved_search_exists(const struct cv_check_options *options)
+{
+    bool exists = cv_checkpoint_content(options->checkpoint) != NULL;
+    if (options->checkpoint)
+        agree_with_first(options->ranks, &exists, sizeof exists);
+    return exists;
+}
+
+int saved_search_read(struct crew *crew)
+{
+    struct file_reader *file = cv_checkpoint_content(crew->model->setting.options.checkpoint);
+    struct cv_ranks *ranks = crew->exchange ? crew->exchange->ranks : NULL;
+    struct rank_reading shared = {.ranks = ranks, .file = file};
+    struct reading reading = {.crew = crew, .reader = ranks ? rank_file_reader(&shared) : file};
+    if (!reading.reader)
+        return CV_ENOMEM;
+    int error = read_search(&reading);
+    if (ranks)
+        rank_file_finish(reading.reader);
+    error = agree_on_error(ranks, error);
+    return error ? error : count_states(&reading);
 }

@@ -11,6 +11,7 @@
 #include "saved/checkpoint.h"
 
 #define LOOK_AROUND_EVERY 1024u
+#define LAST_SAVE_MS 400u
 
 /* ---- the crew ---- */
 
@@ -33,6 +34,18 @@ static struct chunk *next_chunk(struct worker *worker)
     return chunk;
 }
 
+static bool writes_checkpoints(const struct crew *crew)
+{
+    const struct cv_checkpoint *checkpoint = crew->model->setting.options.checkpoint;
+    return checkpoint && checkpoint->path;
+}
+
+/* Is it time for a checkpoint? Of several ranks the first looks at the clock. */
+static bool is_due(const struct crew *crew)
+{
+    return (!crew->exchange || !crew->exchange->own) && cv_checkpoint_is_due(crew->model->setting.options.checkpoint);
+}
+
 /* What a thread does now and then: it counts, looks at memory and signals, and the first one shows progress. */
 static void look_around(struct worker *worker)
 {
@@ -48,17 +61,16 @@ static void look_around(struct worker *worker)
     if (crew->search->disk.error)
         crew_halt(crew, SEARCH_DISK);
     const bool interrupted = options->interrupted && *options->interrupted;
-    if (crew->exchange) {
+    if (!writes_checkpoints(crew)) {
         if (interrupted)
             crew_halt(crew, SEARCH_INTERRUPTED);
-    } else if (options->checkpoint && options->checkpoint->path) {
-        if (interrupted || cv_checkpoint_is_due(options->checkpoint))
-            crew->wants_save = true;
-        if (crew->wants_save)
-            crew_save(crew);
-    } else if (interrupted) {
-        crew_halt(crew, SEARCH_INTERRUPTED);
+    } else if (interrupted || is_due(crew)) {
+        if (crew->exchange && !crew->wants_save)
+            exchange_call(crew->exchange);
+        crew->wants_save = true;
     }
+    if (crew->wants_save && !crew->exchange)
+        crew_save(crew);
     if (worker->number)
         return;
     if (crew->deep)
@@ -102,26 +114,36 @@ static bool advance_file(struct crew *crew, struct worker *worker)
 /* The search for cycles follows, and takes long. Who goes on from here has nothing else to do. */
 static void save_end(struct crew *crew)
 {
-    const struct cv_checkpoint *checkpoint = crew->model->setting.options.checkpoint;
-    bool may_cycle = false;
+    uint64_t may_cycle = 0;
+    if (!writes_checkpoints(crew))
+        return;
     for (uint32_t i = 0; i < crew->threads; i++)
         may_cycle |= crew->workers[i].may_cycle;
-    if (checkpoint && checkpoint->path && may_cycle)
+    if (crew->exchange)
+        cv_ranks_reduce(crew->exchange->ranks, CV_REDUCE_MOST, &may_cycle, 1);
+    if (may_cycle)
         saved_search_write(crew);
+}
+
+/* Does the user end the search? One with checkpoints goes on until it has written the last one. */
+static bool is_interrupted(const struct crew *crew)
+{
+    const volatile sig_atomic_t *interrupted = crew->model->setting.options.interrupted;
+    return writes_checkpoints(crew) ? crew->stop && crew->search->end == SEARCH_INTERRUPTED
+                                    : interrupted && *interrupted;
 }
 
 /* What the threads of this rank have done. */
 static struct level_sum sum_up(struct crew *crew)
 {
     const struct search *search = crew->search;
-    const volatile sig_atomic_t *interrupted = crew->model->setting.options.interrupted;
     struct level_sum sum = {.states = search->table.count,
                             .learnt = crew->model->observations.learnt,
                             .found = search->spot.found,
                             .stopped = crew->stop,
                             .memory = crew->model->out_of_memory || (crew->stop && search->end == SEARCH_MEMORY),
                             .disk = search->disk.error != 0,
-                            .interrupted = interrupted && *interrupted,
+                            .interrupted = is_interrupted(crew),
                             .promise_doubted = crew->model->promise_doubted,
                             .counters_fail = crew->model->counters_fail,
                             .reads_clocks = crew->model->reads_clocks,
@@ -182,21 +204,62 @@ static void end_level(struct crew *crew)
         save_end(crew);
 }
 
-/* Expands what is left of this level. */
-static void finish_level(struct worker *worker)
+/* Has this rank states of this level left? */
+static bool has_more(const struct worker *worker)
 {
-    for (struct chunk *chunk; (chunk = next_chunk(worker));) {
-        visit(worker, chunk, 0, chunk->count);
-        frontier_drop(&worker->frontier, chunk);
-        look_around(worker);
-    }
-    if (!worker->crew->exchange)
-        return;
+    return !worker->crew->stop && (worker->frontier.level || (worker->parents && worker->file.level.bytes));
+}
+
+/*
+ * What ends a job kills its ranks soon after the signal; for Open MPI that is a second. A checkpoint that takes long
+ * would not be complete by then, and nobody would tell how to go on.
+ */
+static bool has_time(const struct crew *crew)
+{
+    const struct cv_checkpoint *checkpoint = crew->model->setting.options.checkpoint;
+    return !crew->exchange->own && (!checkpoint->exists || checkpoint->took_ms < LAST_SAVE_MS);
+}
+
+/* Writes a checkpoint if it is time and all can. False: no rank has states of this level left, or all must end. */
+static bool save_together(struct worker *worker)
+{
+    struct crew *crew = worker->crew;
+    const volatile sig_atomic_t *interrupted = crew->model->setting.options.interrupted;
+    enum { MORE, DUE, INTERRUPTED, HAS_TIME, UNABLE, NUMBERS };
+    uint64_t ranks[NUMBERS] = {has_more(worker), is_due(crew), interrupted && *interrupted, has_time(crew),
+                               !crew_may_save(crew)};
+    cv_ranks_reduce(crew->exchange->ranks, CV_REDUCE_SUM, ranks, NUMBERS);
+    crew->wants_save = false;
+    if ((ranks[DUE] || (ranks[INTERRUPTED] && ranks[HAS_TIME])) && !ranks[UNABLE])
+        saved_search_write(crew);
+    if (ranks[INTERRUPTED])
+        crew_halt(crew, SEARCH_INTERRUPTED);
+    return ranks[MORE] && !ranks[INTERRUPTED];
+}
+
+/* Takes everything that is on its way to this rank, with all that follows from it. */
+static void finish_exchange(struct worker *worker)
+{
     exchange_finish(worker);
     while (worker->crew->gain.on && exchange_turn(worker->crew->exchange)) {
         visit_decided(worker);
         exchange_finish(worker);
     }
+}
+
+/* Expands what is left of this level. Ranks stop for a checkpoint: nothing may be on its way then. */
+static void finish_level(struct worker *worker)
+{
+    struct crew *crew = worker->crew;
+    do {
+        for (struct chunk *chunk; !(crew->exchange && crew->wants_save) && (chunk = next_chunk(worker));) {
+            visit(worker, chunk, 0, chunk->count);
+            frontier_drop(&worker->frontier, chunk);
+            look_around(worker);
+        }
+        if (crew->exchange)
+            finish_exchange(worker);
+    } while (crew->exchange && writes_checkpoints(crew) && save_together(worker));
 }
 
 /* Expands everything that can be reached. */
@@ -338,12 +401,13 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
         error = error ? error : reducer_init(&crew.workers[i].reducer, model);
     }
     struct cv_ranks *ranks = model->setting.options.ranks;
-    struct file_reader *saved = cv_checkpoint_content(model->setting.options.checkpoint);
     int exchange_error;
     crew.exchange = exchange_new(model, ranks, crew.workers[0].expander.symmetry.count > 1, &exchange_error);
     error = error ? error : exchange_error;
+    error = agree_on_error(ranks, error);
+    const bool saved = !error && saved_search_exists(&model->setting.options);
     if (!error)
-        error = saved ? saved_search_read(&crew, saved) : begin(&crew);
+        error = saved ? saved_search_read(&crew) : begin(&crew);
     error = agree_on_error(ranks, error); /* nobody sends anything before all are here */
     if (saved)
         cv_checkpoint_is_found(model->setting.options.checkpoint);
@@ -412,10 +476,47 @@ static uint64_t ancestors_of_ranks(struct search *search, struct cv_ranks *ranks
     return count;
 }
 
+/* Asks all ranks for the parent of a state, which one of them has in its log. False if none has, or a disk fails. */
+static bool ask_for_parent(struct search *search, struct cv_ranks *ranks, struct parent_search *way,
+                           uint64_t fingerprint, uint32_t level, uint64_t *parent)
+{
+    bool found = false, failed = false;
+    for (int everywhere = 0; everywhere < 2 && !found && !failed; everywhere++) {
+        const bool read = parent_log_find(&search->parents, way, fingerprint, level, everywhere);
+        uint64_t most[] = {way->found, way->found ? way->parent : 0, !read, (uint64_t)search->disk.error};
+        cv_ranks_reduce(ranks, CV_REDUCE_MOST, most, sizeof most / sizeof *most);
+        found = most[0];
+        *parent = most[1];
+        failed = most[2];
+        search->disk.error = (int)most[3];
+    }
+    return found && !failed;
+}
+
+static uint64_t ancestors_on_disks(struct search *search, struct cv_ranks *ranks, uint64_t **fingerprints)
+{
+    const struct spot *spot = &search->spot;
+    const struct parent_log *log = &search->parents;
+    struct parent_search way = {.left = log->spill.bytes / log->record_bytes};
+    uint32_t level = spot->level - spot->in_step;
+    uint64_t count = 0, fingerprint = spot->fingerprint;
+    *fingerprints = calloc((size_t)level + 1, sizeof **fingerprints);
+    if (agree_on_error(ranks, *fingerprints ? 0 : CV_ENOMEM))
+        return 0;
+    (*fingerprints)[count++] = fingerprint;
+    for (; level > 0; level--) {
+        if (!ask_for_parent(search, ranks, &way, fingerprint, level, &fingerprint))
+            return 0;
+        (*fingerprints)[count++] = fingerprint;
+    }
+    return count;
+}
+
 uint64_t search_ancestors(struct search *search, uint64_t **fingerprints)
 {
     struct cv_ranks *ranks = search->model->setting.options.ranks;
     if (ranks && cv_ranks_count(ranks) > 1)
-        return ancestors_of_ranks(search, ranks, fingerprints);
+        return search->table.compact ? ancestors_on_disks(search, ranks, fingerprints)
+                                     : ancestors_of_ranks(search, ranks, fingerprints);
     return search->table.compact ? ancestors_on_disk(search, fingerprints) : ancestors_in_table(search, fingerprints);
 }

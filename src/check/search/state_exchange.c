@@ -15,7 +15,7 @@
 #define AT_ONCE 32u
 #define LOOK_EVERY 192u
 
-enum block_tag { TAG_PARCEL = 1, TAG_ANSWERS, TAG_END, TAG_ANSWERED };
+enum block_tag { TAG_PARCEL = 1, TAG_ANSWERS, TAG_END, TAG_ANSWERED, TAG_CALL };
 
 struct exchange *exchange_new(struct model *model, struct cv_ranks *ranks, bool symmetric, int *error)
 {
@@ -269,6 +269,9 @@ static void take_block(struct worker *worker, const struct cv_block *block)
     case TAG_ANSWERED:
         exchange->answered++;
         break;
+    case TAG_CALL:
+        worker->crew->wants_save = true;
+        break;
     }
 }
 
@@ -302,6 +305,13 @@ void exchange_look(struct worker *worker, uint32_t states)
 }
 
 /* ---- meeting ---- */
+
+void exchange_call(struct exchange *exchange)
+{
+    for (uint32_t rank = 0; rank < cv_ranks_count(exchange->ranks); rank++)
+        if (rank != cv_ranks_own(exchange->ranks))
+            send_block(exchange, rank, TAG_CALL, NULL);
+}
 
 /* Sends what is left, and then that it was all. Blocks from one rank come in order. */
 static void send_rest(struct exchange *exchange, struct word_row *parcels, uint32_t tag, uint32_t end)

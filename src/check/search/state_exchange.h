@@ -87,6 +87,9 @@ void exchange_receive(struct worker *worker);
 /* The same now and then, for a rank that has expanded so many states more: to look takes as long as some of them. */
 void exchange_look(struct worker *worker, uint32_t states);
 
+/* Calls all ranks together before the end of the level, to write a checkpoint: `wants_save` is set there. */
+void exchange_call(struct exchange *exchange);
+
 /* Waits until everything that any rank has sent is there, with all answers. Every rank must call it. */
 void exchange_finish(struct worker *worker);
 

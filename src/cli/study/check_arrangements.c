@@ -302,6 +302,7 @@ int check_arrangements(struct check_request *request, struct cv_scenario *scenar
 {
     struct cv_check_options now = *options;
     struct cv_ranks *ranks = now.ranks;
+    const bool is_first = !ranks || cv_ranks_own(ranks) == 0;
     struct cv_arrangement arrangement = {.count = 1};
     struct saved_arrangements saved;
     int error = check_fits(request, scenario, complaint);
@@ -321,11 +322,11 @@ int check_arrangements(struct check_request *request, struct cv_scenario *scenar
             keep(&saved, result, request->arrangement + 1);
             cv_checkpoint_note(now.checkpoint, CHECKPOINT_ARRANGEMENTS, &saved, sizeof saved);
         }
-        bool interrupted = command_interrupted;
+        bool interrupted = command_interrupted || !searched;
         if (ranks)
             cv_ranks_broadcast(ranks, 0, &interrupted, sizeof interrupted);
         if (interrupted) {
-            if (searched && request->checkpoint.path) /* otherwise the search has written one */
+            if (searched && request->checkpoint.path && is_first) /* otherwise the search has written one */
                 cv_checkpoint_write(now.checkpoint, NULL, NULL);
             break_off(result);
             return 0;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "check/search/rank_file.h"
 #include "cli/command.h"
 #include "cli/study/check_arrangements.h"
 #include "cli/study/check_report.h"
@@ -12,6 +13,8 @@
 #include "core/wall_clock.h"
 #include "guard/guarded.h"
 #include "ranks/launch.h"
+
+#define GIVE_UP_MS 500u /* an MPI library kills all ranks a second after a signal */
 
 struct progress {
     struct command_progress line;
@@ -82,9 +85,7 @@ static const char *obstacle(const struct check_request *request)
         return "--depth-first goes on from its newest state";
     if (request->options.threads > 1)
         return "--threads is for one rank; more ranks do the same";
-    if (request->options.disk)
-        return "--disk keeps the files of one rank";
-    return request->checkpoint.path || request->checkpoint.resume ? "a checkpoint is that of one rank" : NULL;
+    return NULL;
 }
 
 /* The ranks that search. One that goes without the others hears of no memory but its own. */
@@ -94,6 +95,31 @@ static struct cv_ranks *searchers(const struct check_request *request, struct cv
     if (reason && job_tells(ranks))
         fprintf(stderr, "conclave: the first rank searches alone: %s\n", reason);
     return cv_ranks_count(ranks) > 1 && !reason ? ranks : NULL;
+}
+
+/* Other ranks are gone, or do not answer. The first rank says how to go on while it can. */
+static void give_up(void *context)
+{
+    const struct check_request *request = context;
+    if (request->checkpoint.exists)
+        command_refuse("interrupted; go on: %s", request->go_on);
+    else
+        command_refuse("interrupted");
+    _exit(EXIT_UNKNOWN);
+}
+
+/* Opens the checkpoint in the first rank that searches, for all. False: the command ends with that exit code. */
+static bool settle(struct check_request *request, struct cv_ranks *ranks, struct cv_scenario *scenario, int *code)
+{
+    struct cv_complaint complaint = {{0}};
+    int error = cv_plan_build(&request->group.plan, scenario, &complaint);
+    if (!error)
+        error = check_resume(request, scenario, ranks, &complaint);
+    if (ranks)
+        return job_settled(ranks, &check_options, error, false, &complaint, code);
+    if (error)
+        *code = command_fail(error, &complaint);
+    return !error;
 }
 
 static int run(struct check_request *request, struct cv_ranks *ranks)
@@ -106,9 +132,15 @@ static int run(struct check_request *request, struct cv_ranks *ranks)
     options.ranks = searchers(request, ranks);
     if (!options.ranks && !job_tells(ranks))
         return EXIT_HELD;
-    int error = cv_plan_build(&request->group.plan, &scenario, &complaint);
-    if (!error)
-        error = check_resume(request, &scenario, &complaint);
+    int code = EXIT_HELD;
+    if (options.ranks && job_tells(ranks))
+        cv_ranks_give_up(ranks, &command_interrupted, GIVE_UP_MS, give_up, request);
+    if (!settle(request, options.ranks, &scenario, &code)) {
+        cv_scenario_free(&scenario);
+        return code;
+    }
+    if (options.ranks)
+        rank_file_share_parts(options.ranks, &request->checkpoint);
     options.checkpoint = request->options.checkpoint;
     options.interrupted = &command_interrupted;
     if (options.ranks && !request->has_memory)
@@ -117,10 +149,10 @@ static int run(struct check_request *request, struct cv_ranks *ranks)
         options.progress = show_progress;
         options.progress_context = &progress;
     }
-    if (!error)
-        error = check_arrangements(request, &scenario, &options, &result, &complaint);
+    int error = check_arrangements(request, &scenario, &options, &result, &complaint);
     command_progress_end(&progress.line);
-    int code = EXIT_HELD;
+    if (options.ranks) /* the last word is that of the report */
+        cv_ranks_give_up(ranks, NULL, 0, NULL, NULL);
     if (job_tells(ranks)) {
         if (!error)
             error = tell(&(struct check_report){request, &scenario, &result}, &complaint);

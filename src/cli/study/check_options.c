@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/study/job.h"
 #include "cli/study/resumption.h"
 #include "cli/study/step_limit.h"
 #include "core/parse.h"
@@ -251,7 +252,8 @@ static int settle_checkpoint(struct check_request *request, const char *algorith
     return request->identity && request->go_on ? 0 : CV_ENOMEM;
 }
 
-int check_resume(struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint)
+int check_resume(struct check_request *request, const struct cv_scenario *scenario, const struct cv_ranks *ranks,
+                 struct cv_complaint *complaint)
 {
     struct cv_checkpoint *checkpoint = &request->checkpoint;
     const struct cv_group *group = &scenario->group;
@@ -269,7 +271,7 @@ int check_resume(struct check_request *request, const struct cv_scenario *scenar
     checkpoint->kind = "check";
     checkpoint->tell = resumption_tell_failure;
     request->options.checkpoint = checkpoint;
-    return cv_checkpoint_open(checkpoint, complaint);
+    return !ranks || job_tells(ranks) ? cv_checkpoint_open(checkpoint, complaint) : 0;
 }
 
 int check_read(int argc, char **argv, struct check_request *request, struct cv_complaint *complaint)

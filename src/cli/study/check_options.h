@@ -37,8 +37,12 @@ void check_free(struct check_request *request);
 /* Refuses what cannot be checked. */
 int check_fits(const struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint);
 
-/* Opens the checkpoint to go on from, if there is one. 0, CV_ENOMEM, or CV_EINPUT and a complaint. */
-int check_resume(struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint);
+/*
+ * Opens the checkpoint to go on from, if there is one. Of these ranks the first does; NULL: there are none. 0,
+ * CV_ENOMEM, or CV_EINPUT and a complaint.
+ */
+int check_resume(struct check_request *request, const struct cv_scenario *scenario, const struct cv_ranks *ranks,
+                 struct cv_complaint *complaint);
 
 /* Fills in the nodes that --ask, --inside, --cut and --start name, by the ids of this scenario. */
 int check_settle(struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint);
