@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "check/search/rank_file.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,7 @@ static void copy_section(struct cv_ranks *ranks, struct file_writer *writer)
     for (bool more = true; more;) {
         struct cv_block *block = next_block(ranks);
         int error = 0;
+        assert(block->tag == TAG_SECTION || block->tag == TAG_SECTION_END);
         more = block->tag == TAG_SECTION;
         if (more)
             file_write(writer, block->bytes, block->size);

@@ -34,7 +34,7 @@ struct saved_numbers {
     struct reduction_gain gain;
     uint32_t depth;
     uint32_t ranks; /* sections in the file */
-    bool by_key;    /* the key of a state says which rank it belongs to */
+    uint32_t nodes; /* by which the ranks own states, as in struct ownership; 0: by the key */
 };
 
 static uint32_t ranks_of(const struct crew *crew)
@@ -80,7 +80,7 @@ static void find_numbers(struct crew *crew, struct saved_numbers *numbers)
     numbers->gain = crew->gain;
     numbers->depth = search->depth;
     numbers->ranks = ranks_of(crew);
-    numbers->by_key = crew->exchange && !crew->exchange->ownership.nodes;
+    numbers->nodes = crew->exchange ? crew->exchange->ownership.nodes : 0;
 }
 
 /* The first rank goes on counting for all. */
@@ -249,6 +249,7 @@ struct reading {
     uint32_t section;
     uint64_t chunks;       /* of all sections so far */
     uint64_t waiting;      /* states that this rank has taken */
+    uint64_t merged;       /* entries of other sections with a fingerprint that was there already */
     struct chunk *filling; /* with states that it takes; NULL: none */
 };
 
@@ -285,14 +286,22 @@ static int make_room(const struct reading *reading)
     return needed > table->room && table_grow(table, needed + table->room / 4) ? CV_ENOMEM : 0;
 }
 
+/*
+ * By chance, two ranks may have had states with one fingerprint. Where these come together they are one, as in a search
+ * without ranks.
+ */
 static int restore_entry(struct reading *reading, const struct parent_record *record)
 {
     struct search *search = reading->crew->search;
     struct table *table = &search->table;
     if (table_is_crowded(table) && table_grow(table, table->room + table->room / 4))
         return CV_ENOMEM;
-    if (!record->fingerprint || !table_restore(table, record->fingerprint, record->second, record->info, search->depth))
+    if (!record->fingerprint)
         return CV_EINPUT;
+    if (!table_restore(table, record->fingerprint, record->second, record->info, search->depth)) {
+        reading->merged++;
+        return reading->section ? 0 : CV_EINPUT;
+    }
     table->count++;
     if (table->compact)
         parent_log_copy(&search->parents, reading->crew->workers[0].parents, record);
@@ -413,8 +422,8 @@ static int read_search(struct reading *reading)
     if (file_reader_failed(reading->reader) || !numbers->ranks)
         return CV_EINPUT;
     restore_numbers(crew, numbers);
-    if (crew->exchange && (numbers->by_key || numbers->ranks != ranks_of(crew)))
-        ownership_by_key(&crew->exchange->ownership);
+    if (crew->exchange)
+        crew->exchange->ownership.nodes = numbers->ranks == ranks_of(crew) ? numbers->nodes : 0;
     int error = make_room(reading);
     for (; reading->section < numbers->ranks && !error; reading->section++)
         error = read_section(reading);
@@ -425,7 +434,8 @@ static int read_search(struct reading *reading)
 static int count_states(const struct reading *reading)
 {
     const struct saved_sums *wanted = &reading->numbers.sums;
-    struct saved_sums sums = {.states = reading->crew->search->table.count, .waiting = reading->waiting};
+    struct saved_sums sums = {.states = reading->crew->search->table.count + reading->merged,
+                              .waiting = reading->waiting};
     add_up_ranks(reading->crew, &sums);
     return sums.states == wanted->states && sums.waiting == wanted->waiting ? 0 : CV_EINPUT;
 }

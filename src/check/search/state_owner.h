@@ -23,12 +23,6 @@ struct ownership {
 void ownership_init(struct ownership *ownership, const struct model *model, uint32_t ranks, bool symmetric);
 void ownership_free(struct ownership *ownership);
 
-/* From now on the key counts, in every rank: it says who owns a state of which nothing else is known. */
-static inline void ownership_by_key(struct ownership *ownership)
-{
-    ownership->nodes = 0;
-}
-
 /* Finds the weight of a node state, which is the same in every rank. */
 uint32_t owner_find_weight(struct ownership *ownership, uint32_t number);
 
