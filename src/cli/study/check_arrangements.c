@@ -206,13 +206,12 @@ static uint32_t ranks_of(const struct cv_check_options *options)
     return options->ranks ? cv_ranks_count(options->ranks) : 1;
 }
 
-/* Does it pay to give every thread arrangements of its own, after these? A checkpoint lies within one check. */
+/* Does it pay to give every thread arrangements of its own, after these? */
 static bool may_deal(const struct check_request *request, const struct cv_check_options *options,
                      const struct cv_check_result *sum)
 {
-    return ranks_of(options) * options->threads > 1 && !request->checkpoint.path && !request->checkpoint.resume &&
-           !options->disk && sum->complete && sum->judgement.verdict == CV_HELD &&
-           sum->states / request->arrangement < SMALL_CHECK;
+    return ranks_of(options) * options->threads > 1 && !options->disk && sum->complete &&
+           sum->judgement.verdict == CV_HELD && sum->states / request->arrangement < SMALL_CHECK;
 }
 
 static int prepare(void *context, uint32_t number, struct cv_scenario *scenario, struct cv_check_options *options)
@@ -332,8 +331,14 @@ int check_arrangements(struct check_request *request, struct cv_scenario *scenar
             return 0;
         }
         bool done = false, stuck = false;
-        while (!error && !done && !stuck && may_deal(request, &now, result))
+        while (!stuck && may_deal(request, &now, result)) {
             error = deal_out(request, &now, &arrangement, result, &done, &stuck, complaint);
+            if (error || done) /* a checkpoint says which arrangement is next */
+                break;
+            keep(&saved, result, request->arrangement + 1);
+            if (is_first && cv_checkpoint_is_due(now.checkpoint))
+                cv_checkpoint_write(now.checkpoint, NULL, NULL);
+        }
         if (!error)
             error = rearrange(request, &arrangement, scenario, complaint);
         if (done)
