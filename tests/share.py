@@ -61,11 +61,15 @@ voting -n 300
 lamport -n 300
 ricart-agrawala -n 400 --seed 439 --until 59
 multicast -n 300 --start 1,150,299
+chang-roberts -n 300 --start 1 --until 149
+beta -n 300 --graph star --app bfs-tree --until 2
+wireless -n 300 --graph star --until 1
 """
 
 # Something is violated, and the report must say the same of it: the run is played again by one worker.
 DOUBTFUL = ["abd --app bellman-ford -n 300 --set rounds=9 --delay 1..9 --set bound=3",
-            "lockstep --app bellman-ford -n 300 --set rounds=9 --delay 1..3"]
+            "lockstep --app bellman-ford -n 300 --set rounds=9 --delay 1..3",
+            "bfs-tree -n 300 --graph line --delay 2..2 --set rounds=3 --until 1"]
 
 # Runs that are interrupted, again and again, and go on from a checkpoint.
 SAVED = ["franklin -n 60000 --ids random --start all",

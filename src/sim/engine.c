@@ -417,7 +417,7 @@ int cv_sim_run(struct cv_sim *sim, struct cv_run *run)
     if (*sim->failure)
         sim->run.ending = CV_FAILED;
     if (sim->plain)
-        quick_count_rest(sim);
+        quick_look_at_rest(sim, quick_count);
     if (load_sort_entries(sim))
         return CV_ENOMEM;
     calendar_free(&sim->mail); /* the judges need memory, too, and most of a large run's memory is here */

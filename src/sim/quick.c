@@ -574,27 +574,32 @@ void quick_mail(struct cv_sim *sim)
 
 /* ---- the end ---- */
 
-static void count_list(struct cv_sim *sim, struct calendar_list *list, size_t ahead)
+static void look_at_list(struct cv_sim *sim, struct calendar_list *list, size_t ahead, quick_look *look)
 {
     for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
         while (part.at < part.end) {
             const struct cv_message *message = (const void *)(part.at + ahead);
             const struct cv_row *row = rows_in(message);
             part.at += ahead + cv_message_bytes(message);
-            sim->run.count[message->kind] += row ? (uint64_t)row->further + 1 : message->to != message->from;
+            look(sim, row ? (const void *)(row + 1) : message, row ? row->further : 0);
         }
 }
 
-static void count_calendar(struct cv_sim *sim, struct calendar *calendar)
+static void look_at_calendar(struct cv_sim *sim, struct calendar *calendar, quick_look *look)
 {
     for (uint64_t slot = 0; calendar->pending && slot <= calendar->mask; slot++)
-        count_list(sim, &calendar->near[slot], 0);
+        look_at_list(sim, &calendar->near[slot], 0, look);
     for (uint32_t block = 0; calendar->pending && calendar->far && block < CALENDAR_BLOCKS; block++)
-        count_list(sim, &calendar->far[block], CALENDAR_FAR_HEAD);
+        look_at_list(sim, &calendar->far[block], CALENDAR_FAR_HEAD, look);
 }
 
-void quick_count_rest(struct cv_sim *sim)
+void quick_look_at_rest(struct cv_sim *sim, quick_look *look)
 {
-    count_calendar(sim, &sim->mail);
-    count_calendar(sim, &sim->backward);
+    look_at_calendar(sim, &sim->mail, look);
+    look_at_calendar(sim, &sim->backward, look);
+}
+
+void quick_count(struct cv_sim *sim, const struct cv_message *first, uint32_t further)
+{
+    sim->run.count[first->kind] += further ? (uint64_t)further + 1 : first->to != first->from;
 }

@@ -5,7 +5,8 @@
  *
  * A worker of a shared run sees only its own nodes, so it looks for signs that are there whenever something is wrong:
  *
- *   - A message of the app arrives when its round is over. That is so if and only if a round began too early.
+ *   - A message of the app arrives when its round is over, or would arrive then if the run went on. That is so if and
+ *     only if a round began too early.
  *   - A node begins round r + 1 not later than a neighbour begins round r. Then it may have been two rounds ahead of
  *     the neighbour. Nodes with neighbours elsewhere tell when they begin a round, and the others remember when they
  *     did.
@@ -149,9 +150,16 @@ static void pulse_at_worker(struct cv_sim *sim)
 
 void rounds_receive(struct cv_sim *worker, const struct cv_message *message)
 {
-    const struct cv_envelope *envelope = cv_body(message);
-    if (message->kind == 0 && worker->scenario->app && envelope->round < worker->rounds->round[message->to])
-        worker->elsewhere->doubtful = true;
+    rounds_leave(worker, message, 0);
+}
+
+void rounds_leave(struct cv_sim *worker, const struct cv_message *first, uint32_t further)
+{
+    const struct cv_envelope *envelope = cv_body(first);
+    if (first->kind != 0 || !worker->scenario->app)
+        return;
+    for (uint32_t i = 0; i <= further; i++)
+        worker->elsewhere->doubtful |= envelope->round < worker->rounds->round[first->to + i];
 }
 
 void rounds_hear(struct cv_sim *worker, struct elsewhere_pulse pulse)

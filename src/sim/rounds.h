@@ -12,8 +12,9 @@ void rounds_free(struct cv_sim *sim);
 int rounds_init_worker(struct cv_sim *worker, const struct cv_sim *world);
 void rounds_free_worker(struct cv_sim *worker);
 
-/* Such a worker delivers a message, has heard from another worker, or has come to the end. */
+/* Such a worker delivers a message, has some left at the end, has heard from another worker, or has come to the end. */
 void rounds_receive(struct cv_sim *worker, const struct cv_message *message);
+void rounds_leave(struct cv_sim *worker, const struct cv_message *first, uint32_t further);
 void rounds_hear(struct cv_sim *worker, struct elsewhere_pulse pulse);
 void rounds_compare(struct cv_sim *worker);
 

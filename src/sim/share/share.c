@@ -94,16 +94,15 @@ static void team_run(struct share_team *team, bool begin)
 
 /* ---- the result ---- */
 
-/* Messages are counted as they arrive, or here. */
-static void count_rest(struct share_worker *worker)
+static void look_at_rest(struct share_worker *worker, quick_look *look)
 {
-    quick_count_rest(worker->sim);
+    quick_look_at_rest(worker->sim, look);
     for (size_t i = 0; i < worker->ahead_count; i++) {
         const struct ahead *ahead = &worker->ahead[i];
         for (const unsigned char *at = ahead->rows; at < ahead->rows + ahead->bytes;) {
             const struct cv_row *row = (const void *)at;
             const struct cv_message *first = (const void *)(row + 1);
-            worker->sim->run.count[first->kind] += (uint64_t)row->further + 1;
+            look(worker->sim, first, row->further);
             at += sizeof *row + cv_message_bytes(first);
         }
     }
@@ -114,7 +113,7 @@ static int add_worker(struct cv_sim *world, struct share_worker *worker)
 {
     struct cv_sim *sim = worker->sim;
     struct cv_run *run = &world->run;
-    count_rest(worker);
+    look_at_rest(worker, quick_count);
     for (uint32_t kind = 0; kind < CV_MAX_KINDS; kind++)
         run->count[kind] += sim->run.count[kind];
     run->calls += sim->run.calls;
@@ -152,8 +151,10 @@ static void team_stop(struct share_team *team, uint64_t *stop, uint64_t *left)
     *stop = *left = 0;
     for (uint32_t i = 0; i < team->count; i++) {
         struct share_worker *worker = &team->workers[i];
-        if (worker->stop == STOP_QUIET)
+        if (worker->stop == STOP_QUIET && worker->sim->rounds) {
+            look_at_rest(worker, rounds_leave);
             rounds_compare(worker->sim);
+        }
         if (worker->stop == STOP_QUIET && worker->elsewhere.doubtful)
             worker->stop = STOP_DOUBTFUL;
         *stop = worker->stop > *stop ? worker->stop : *stop;
