@@ -351,7 +351,7 @@ def check_progress():
         while b" MB" not in told:
             told += os.read(ours, 1000)
         child.send_signal(signal.SIGINT)
-        wanted = rb"searching: [\d.]+ million states, [\d.]+ million a second, depth \d+, queue \d+, \d+ MB"
+        wanted = rb"searching: [\d.]+ M states, [\d.]+ M a second, depth \d+, queue \d+, \d+ MB"
         expect("progress on a terminal", re.search(wanted, told), told)
     os.close(ours)
 

@@ -15,6 +15,9 @@
 #include "core/wall_clock.h"
 #include "guard/trap.h"
 
+#define PROGRESS_BYTES 256u
+#define USUAL_COLUMNS 80u /* of a terminal that does not say */
+
 volatile sig_atomic_t command_interrupted;
 
 static bool refused; /* one line on stderr is enough */
@@ -134,14 +137,29 @@ bool command_progress_due(struct command_progress *progress)
     if (seconds - progress->started < 2 || seconds - progress->told < 0.2)
         return false;
     progress->told = seconds;
-    fputs("\r\033[K", stderr);
     return true;
+}
+
+/* A line that wraps could not be written over. Blanks clear what is left of the last one on every terminal. */
+void command_progress_tell(struct command_progress *progress, const char *format, ...)
+{
+    struct winsize size = {0};
+    char line[PROGRESS_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+    line[known && size.ws_col < sizeof line ? size.ws_col - 1u : USUAL_COLUMNS - 1u] = '\0';
+    const int length = (int)strlen(line);
+    fprintf(stderr, "\r%s%*s", line, progress->length > length ? progress->length - length : 0, "");
+    progress->length = length;
 }
 
 void command_progress_end(const struct command_progress *progress)
 {
-    if (progress->told > 0)
-        fputs("\r\033[K", stderr);
+    if (progress->length)
+        fprintf(stderr, "\r%*s\r", progress->length, "");
 }
 
 static void interrupt(int signal)

@@ -88,10 +88,14 @@ const char *command_clock_in(int64_t ms, char text[COMMAND_CLOCK_BYTES]);
 struct command_progress {
     double started; /* as cv_wall_seconds() has it */
     double told;    /* when the line was written last; 0: never */
+    int length;     /* of the line that stands there */
 };
 
-/* Is another line due? If so, clears the last one. */
+/* Is another line due? */
 bool command_progress_due(struct command_progress *progress);
+/* Writes it over the last one, as much of it as the terminal is wide. */
+void command_progress_tell(struct command_progress *progress, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void command_progress_end(const struct command_progress *progress);
 
 /* Set once the user wants to stop. */

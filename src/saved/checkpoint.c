@@ -71,6 +71,10 @@ static int compare_identities(const struct cv_checkpoint *checkpoint, const char
     if (theirs && ours && strncmp(theirs, "program ", 8) == 0)
         return cv_complain(complaint, "--resume %s: another build of conclave wrote it; expected this one",
                            checkpoint->resume);
+    if (theirs && ours && strncmp(theirs, ours, 6) == 0 &&
+        (strncmp(ours, "files ", 6) == 0 || strncmp(ours, "group ", 6) == 0))
+        return cv_complain(complaint, "--resume %s: a file that an option names has changed; expected it as it was",
+                           checkpoint->resume);
     if (theirs && ours)
         return cv_complain(complaint, "--resume %s: it belongs to a %s with %.*s, not %.*s", checkpoint->resume,
                            checkpoint->kind, (int)line_length(theirs), theirs, (int)line_length(ours), ours);
@@ -123,12 +127,19 @@ static int read_parts(struct cv_checkpoint *checkpoint, struct cv_complaint *com
     return error;
 }
 
+static const char *reason(int error)
+{
+    return error == EWOULDBLOCK ? "another process is writing it"
+           : error == ENODEV    ? "it is not a file"
+                                : strerror(error);
+}
+
 /* Can the file be written? Somebody who waits for hours must know before. */
 static int try_to_write(const char *path, struct cv_complaint *complaint)
 {
     struct file_writer *writer = file_writer_open(path);
     if (!writer)
-        return cv_complain(complaint, "--checkpoint %s: %s; expected a file to write", path, strerror(errno));
+        return cv_complain(complaint, "--checkpoint %s: %s; expected a file to write", path, reason(errno));
     file_writer_fail(writer, ECANCELED);
     file_writer_close(writer);
     return 0;
@@ -136,19 +147,19 @@ static int try_to_write(const char *path, struct cv_complaint *complaint)
 
 int cv_checkpoint_open(struct cv_checkpoint *checkpoint, struct cv_complaint *complaint)
 {
-    int reason;
+    int error;
     checkpoint->last_ms = (uint64_t)cv_wall_ms();
     if (checkpoint->path && try_to_write(checkpoint->path, complaint))
         return CV_EINPUT;
     if (!checkpoint->resume)
         return 0;
-    checkpoint->reader = file_reader_open(checkpoint->resume, &reason);
+    checkpoint->reader = file_reader_open(checkpoint->resume, &error);
     if (checkpoint->reader) {
         checkpoint->exists = true;
         return read_parts(checkpoint, complaint);
     }
     return cv_complain(complaint, "--resume %s: %s", checkpoint->resume,
-                       reason ? strerror(reason) : "it is damaged, or not a checkpoint of conclave");
+                       error ? strerror(error) : "it is damaged, or not a checkpoint of conclave");
 }
 
 static void forget(struct cv_checkpoint *checkpoint, enum checkpoint_part part)
@@ -235,9 +246,10 @@ void cv_checkpoint_write(struct cv_checkpoint *checkpoint, void (*write)(void *c
             write(context, writer);
         error = file_writer_close(writer);
     }
-    snprintf(checkpoint->failure, sizeof checkpoint->failure, "%s", error ? strerror(error) : "");
+    const bool known = error && strcmp(checkpoint->failure, reason(error)) == 0;
+    snprintf(checkpoint->failure, sizeof checkpoint->failure, "%s", error ? reason(error) : "");
     checkpoint->exists |= !error;
-    if (error)
+    if (error && !known)
         checkpoint->tell(checkpoint);
     checkpoint->last_ms = (uint64_t)cv_wall_ms();
     checkpoint->took_ms = checkpoint->last_ms - began;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -40,6 +41,41 @@ static void writer_free(struct file_writer *writer)
     free(writer);
 }
 
+/* The name of the file itself, if `path` is a link. NULL and errno if there is something else than a file. */
+static char *find_file(const char *path)
+{
+    struct stat status;
+    if (!lstat(path, &status) && S_ISLNK(status.st_mode))
+        return realpath(path, NULL);
+    if (!stat(path, &status) && !S_ISREG(status.st_mode)) {
+        errno = S_ISDIR(status.st_mode) ? EISDIR : ENODEV;
+        return NULL;
+    }
+    return strdup(path);
+}
+
+/* A file that nobody else writes; -1 and errno: EWOULDBLOCK if somebody does. */
+static int open_alone(const char *path)
+{
+    for (;;) {
+        struct stat ours, named;
+        const int file = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+        if (file < 0)
+            return -1;
+        if (flock(file, LOCK_EX | LOCK_NB) || fstat(file, &ours)) {
+            const int error = errno;
+            close(file);
+            errno = error;
+            return -1;
+        }
+        /* Whoever had it may have completed it in between: then it has another name, and is not ours. */
+        if (!stat(path, &named) && named.st_ino == ours.st_ino && named.st_dev == ours.st_dev &&
+            (!ours.st_size || !ftruncate(file, 0)))
+            return file;
+        close(file);
+    }
+}
+
 struct file_writer *file_writer_open(const char *path)
 {
     struct file_writer *writer = calloc(1, sizeof *writer);
@@ -47,14 +83,15 @@ struct file_writer *file_writer_open(const char *path)
         return NULL;
     writer->file = -1;
     writer->checksum = XXH3_createState();
-    writer->path = strdup(path);
-    if (asprintf(&writer->partial, "%s.partial", path) < 0)
+    errno = ENOMEM;
+    writer->path = *path && writer->checksum ? find_file(path) : NULL;
+    if (!*path)
+        errno = ENOENT;
+    if (writer->path && asprintf(&writer->partial, "%s.partial", writer->path) < 0)
         writer->partial = NULL;
-    if (writer->checksum && writer->path && writer->partial) {
+    if (writer->partial) {
         XXH3_128bits_reset(writer->checksum);
-        writer->file = open(writer->partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    } else {
-        errno = ENOMEM;
+        writer->file = open_alone(writer->partial);
     }
     if (writer->file >= 0)
         return writer;

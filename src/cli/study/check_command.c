@@ -26,12 +26,14 @@ static void show_progress(void *context, const struct cv_check_progress *now)
     struct progress *progress = context;
     if (!command_progress_due(&progress->line))
         return;
+    char place[64] = "";
     if (progress->request->arrangement_count > 1)
-        fprintf(stderr, "arrangement %llu of %llu, ", (unsigned long long)progress->request->arrangement,
-                (unsigned long long)progress->request->arrangement_count);
-    fprintf(stderr, "%s: %.2f million states, %.2f million a second, depth %u, queue %llu, %.0f MB", now->phase,
-            (double)now->states / 1e6, (double)now->states / 1e6 / (progress->line.told - progress->line.started),
-            now->depth, (unsigned long long)now->queue, (double)now->bytes / 1e6);
+        snprintf(place, sizeof place, "arrangement %llu of %llu, ", (unsigned long long)progress->request->arrangement,
+                 (unsigned long long)progress->request->arrangement_count);
+    command_progress_tell(&progress->line, "%s%s: %.2f M states, %.2f M a second, depth %u, queue %llu, %.0f MB", place,
+                          now->phase, (double)now->states / 1e6,
+                          (double)now->states / 1e6 / (progress->line.told - progress->line.started), now->depth,
+                          (unsigned long long)now->queue, (double)now->bytes / 1e6);
 }
 
 /* Plays the counterexample, to print and draw it. */

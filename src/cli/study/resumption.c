@@ -22,6 +22,8 @@ void resumption_add_option(char **identity, const struct option_row *row, char *
                         : row->argument && equals ? equals + 1
                                                   : "";
     char *longer = NULL;
+    if (strcmp(row->name, "seed") == 0 && strcmp(value, "1") == 0)
+        return; /* reports name it, users leave it out */
     if (!*identity || asprintf(&longer, "%s--%s%s%s\n", *identity, row->name, *value ? " " : "", value) < 0)
         longer = NULL;
     replace(identity, longer);

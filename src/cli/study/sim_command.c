@@ -21,8 +21,8 @@ static void show_progress(void *context, uint64_t now, uint64_t messages)
     struct command_progress *progress = context;
     if (!command_progress_due(progress))
         return;
-    fprintf(stderr, "time %llu, %.1f million messages, %.1f million a second", (unsigned long long)now,
-            (double)messages / 1e6, (double)messages / 1e6 / (progress->told - progress->started));
+    command_progress_tell(progress, "time %llu, %.1f million messages, %.1f million a second", (unsigned long long)now,
+                          (double)messages / 1e6, (double)messages / 1e6 / (progress->told - progress->started));
 }
 
 int sim_simulate(const struct cv_plan *plan, const struct cv_sim_options *options, struct sim_result *result,

@@ -12,6 +12,7 @@
 
 #define PAUSE_MS 100       /* how long the first rank sleeps if nothing happens */
 #define LAST_SAVING_MS 400 /* for a last checkpoint */
+#define TIME_LEFT_BYTES 64u
 
 /* The first rank's view of a sweep. */
 struct sweeping {
@@ -37,29 +38,30 @@ uint64_t sweep_width(const struct sweep *sweep, const struct cv_ranks *ranks)
 
 /* ---- progress ---- */
 
-static void tell_left(double seconds)
+static const char *time_left(double seconds, char text[TIME_LEFT_BYTES])
 {
     const uint64_t whole = (uint64_t)(seconds + 0.5);
     if (whole >= 3600)
-        fprintf(stderr, "%llu h %llu min", (unsigned long long)(whole / 3600), (unsigned long long)(whole / 60 % 60));
+        snprintf(text, TIME_LEFT_BYTES, ", %llu h %llu min left", (unsigned long long)(whole / 3600),
+                 (unsigned long long)(whole / 60 % 60));
     else if (whole >= 60)
-        fprintf(stderr, "%llu min %llu s", (unsigned long long)(whole / 60), (unsigned long long)(whole % 60));
+        snprintf(text, TIME_LEFT_BYTES, ", %llu min %llu s left", (unsigned long long)(whole / 60),
+                 (unsigned long long)(whole % 60));
     else
-        fprintf(stderr, "%llu s", (unsigned long long)whole);
+        snprintf(text, TIME_LEFT_BYTES, ", %llu s left", (unsigned long long)whole);
+    return text;
 }
 
 static void show_progress(struct sweeping *it)
 {
+    char text[TIME_LEFT_BYTES];
     if (!it->shows || !command_progress_due(&it->progress))
         return;
-    const uint64_t left = it->sweep->count - it->finished;
-    fprintf(stderr, "%llu of %llu %s", (unsigned long long)it->finished, (unsigned long long)it->sweep->count,
-            it->sweep->unit);
-    if (it->finished == it->known)
-        return;
-    fputs(", ", stderr);
-    tell_left((it->progress.told - it->progress.started) / (double)(it->finished - it->known) * (double)left);
-    fputs(" left", stderr);
+    const double seconds = it->progress.told - it->progress.started;
+    const uint64_t left = it->sweep->count - it->finished, fresh = it->finished - it->known;
+    command_progress_tell(&it->progress, "%llu of %llu %s%s", (unsigned long long)it->finished,
+                          (unsigned long long)it->sweep->count, it->sweep->unit,
+                          fresh ? time_left(seconds / (double)fresh * (double)left, text) : "");
 }
 
 /* ---- checkpoints ---- */

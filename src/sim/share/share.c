@@ -26,7 +26,7 @@ const char *cv_share_obstacle(const struct cv_scenario *scenario, bool observed)
     if (observed)
         return "its events are told in order";
     if (!cv_sim_is_plain(scenario))
-        return "faults, lags, lost packets and several names concern all nodes at once";
+        return "faults, lags, lost or unordered messages, --serial and several names concern all nodes at once";
     if (algorithm->hints.perpetual)
         return "it ends with the last exit, wherever that is";
     if (cv_is_guarded(algorithm) || (scenario->app && cv_is_guarded(scenario->app)))
