@@ -18,7 +18,7 @@ void quick_put_row(struct cv_sim *sim, const struct cv_row *row, uint64_t due);
 /* Delivers the messages of the tick, and of the next ones as long as nothing else is to be done. */
 void quick_mail(struct cv_sim *sim);
 
-/* Looks at the messages that are still under way: at each row of them, which is the first one and those further ones. */
+/* Looks at the messages that are still under way: at each row of them, the first one and how many further ones. */
 typedef void quick_look(struct cv_sim *sim, const struct cv_message *first, uint32_t further);
 void quick_look_at_rest(struct cv_sim *sim, quick_look *look);
 
