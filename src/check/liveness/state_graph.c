@@ -164,11 +164,24 @@ static uint32_t number(struct builder *builder, const uint32_t *base, const stru
     return graph->count - 1;
 }
 
+/* The cache fetches what looking for the successors needs, for all of them at once: it is seldom there. */
+static void expect_successors(const struct builder *builder)
+{
+    const struct state_graph *graph = builder->graph;
+    const struct expander *expander = &builder->expander;
+    for (uint32_t i = 0; i < expander->count; i++)
+        __builtin_prefetch(&graph->slots[expander->successors[i].fingerprint.half[0] & graph->slot_mask], 1);
+    for (uint32_t i = 0; i < expander->count; i++)
+        __builtin_prefetch(
+            &graph->fingerprints[graph->slots[expander->successors[i].fingerprint.half[0] & graph->slot_mask]]);
+}
+
 /* Adds the edges of a state. `open`: one of them leads to a state of the next level, which is not expanded yet. */
 static bool connect(struct builder *builder, const uint32_t *state, uint32_t from, bool *open)
 {
     struct state_graph *graph = builder->graph;
     *open = false;
+    expect_successors(builder);
     for (uint32_t i = 0; i < builder->expander.count; i++) {
         const struct successor *successor = &builder->expander.successors[i];
         const uint32_t to = number(builder, state, successor, from);
