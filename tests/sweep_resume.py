@@ -29,9 +29,9 @@ SKIPPED = 77
 
 # Held, violated, and ended by the first run that cannot be made; with a table and as JSON.
 SWEEPS = [
-    "sim chang-roberts -n 40 --ids random --start all --delay 1..9 --runs 3000 --seed 5",
-    "sim maekawa-plain -n 9 --delay 1..9 --runs 1500 --json",
-    "sim bully -n 6 --until 6 --delay 1..4 --runs 2000",
+    "sim chang-roberts -n 40 --ids random --start all --delay 1..9 --runs 12000 --seed 5",
+    "sim maekawa-plain -n 9 --delay 1..9 --runs 10000 --json",
+    "sim bully -n 6 --until 6 --delay 1..4 --runs 12000",
 ]
 
 
@@ -126,9 +126,9 @@ def more_runs(directory):
     """A sweep may go on with more runs than it was to have, not with fewer than it has."""
     file = directory / "more"
     line = "sim bully -n 5 --delay 1..9"
-    code, _, err = run([*line.split(), "--runs", "3000", "--checkpoint", str(file), "--every", "0ms"])
+    code, _, err = run([*line.split(), "--runs", "40000", "--checkpoint", str(file), "--every", "0ms"])
     assert code == 0 and file.exists(), err
-    assert run([*line.split(), "--runs", "4000", "--resume", str(file)]) == run([*line.split(), "--runs", "4000"])
+    assert run([*line.split(), "--runs", "50000", "--resume", str(file)]) == run([*line.split(), "--runs", "50000"])
     code, out, err = run([*line.split(), "--runs", "1", "--resume", str(file)])
     assert (code, out) == (2, "") and re.fullmatch(r"conclave: --runs 1: expected at least \d+, those in --resume .*\n", err), (code, out, err)
 
@@ -179,7 +179,7 @@ def refuses(directory):
     code, _, err = run([*line, "--checkpoint", str(bad), "--every", "0ms"])
     assert code == 0, err
     ring.write_text("\n".join(edges[1:]), encoding="ascii")
-    refused("it belongs to a sweep with files ", line=line)
+    refused("a file that an option names has changed", line=line)
     code, _, err = run(["check", "bully", "-n", "3", "--checkpoint", str(bad), "--every", "0ms"])
     assert code == 0, err
     refused("it belongs to a check; expected one of a sweep")
@@ -215,7 +215,7 @@ def full_disk(directory, good):
     """The same on a file system that is full, in a mount namespace of its own."""
     words = shlex.join([CONCLAVE, *SWEEPS[0].split()])
     script = f"""
-        mount -t tmpfs -o size=256k tmpfs {directory} || exit 99
+        mount -t tmpfs -o size=512k tmpfs {directory} || exit 99
         cp "$1" {directory}/file && dd if=/dev/zero of={directory}/filler bs=1k 2>/dev/null
         {words} --resume {directory}/file --checkpoint {directory}/file --every 1ms
         echo "code $?" && cmp "$1" {directory}/file && ls {directory}"""
@@ -231,7 +231,7 @@ def full_disk(directory, good):
         return
     expected = run(SWEEPS[0].split())
     told = f"conclave: --checkpoint {directory}/file: No space left on device; the sweep goes on, and the last checkpoint stays"
-    assert done.stderr and set(done.stderr.splitlines()) == {told}, done
+    assert done.stderr.splitlines() == [told], done  # once, though it is tried again and again
     assert done.stdout == f"{expected[1]}code 0\nfile\nfiller\n", done
 
 
