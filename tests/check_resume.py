@@ -194,6 +194,8 @@ def test_threads(directory, brief):
 
 # Those of CHECKS that tell most about ranks, and one whose states belong to a rank by their keys from the beginning.
 BY_RANKS = [CHECKS[i] for i in (0, 1, 3, 4, 6, 7, 8)] + ["central-deny -n 4 --entries 2", "ring-list -n 4 --crashes 1"]
+# Their reductions learn, over several searches.
+LEARNING = ["wireless -n 4 --graph ring", "multicast -n 4 --fingerprints 128"]
 
 
 def by_ranks(count, options, *more, **how):
@@ -271,6 +273,26 @@ def goes_on_by_ranks(options, directory, chance, disk):
     raise AssertionError(f"{options}: it never ends")
 
 
+def every_checkpoint(options, directory):
+    """Whatever checkpoint three ranks write, any number goes on with it."""
+    file, copies, last = pathlib.Path(directory, "every"), [], None
+    expected = without_cost(run(options, "--json").stdout)
+    process = by_ranks(3, options, "--json", "--checkpoint", str(file), "--every", "1ms")
+    while process.poll() is None:
+        if stamp(file) not in (None, last) and len(copies) < 6:
+            last = stamp(file)
+            copies.append(pathlib.Path(directory, f"copy{len(copies)}"))
+            shutil.copy(file, copies[-1])
+        time.sleep(0.004)
+    assert ended(process, file) == expected
+    for copy in copies:
+        for count in (0, 2, 3):
+            again = ended(by_ranks(count, options, "--json", "--resume", str(copy)), copy)
+            assert again == expected, (options, copy, count, again, expected)
+        copy.unlink()
+    file.unlink(missing_ok=True)
+
+
 def refuses_by_ranks(directory, good):
     """What one process refuses, ranks refuse in the same line, once."""
     bad = pathlib.Path(directory, "bad")
@@ -296,7 +318,7 @@ def full_disk(directory, good):
         echo "code $?" && cmp {good} {place}/file && ls {place}"""
     space = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
     done = subprocess.run([*space, "sh", "-c", script], capture_output=True, text=True, check=False, timeout=PATIENCE,
-                          env={**os.environ, **mpi.ENVIRONMENT})
+                          env={**os.environ, **mpi.ENVIRONMENT, "ASAN_OPTIONS": "detect_leaks=0"})
     if "code " not in done.stdout:
         print(f"not tested: a full disk, for want of a mount namespace: {done.stderr.strip()[:200]}")
         return
@@ -308,15 +330,19 @@ def full_disk(directory, good):
 
 
 def killed_rank(directory):
-    """A killed rank ends the job with one line that says how to go on. MPICH kills the first rank, too."""
+    """A killed rank ends the job with one line that says how to go on, if the first rank gets the processor within the second
+    that Open MPI gives it. MPICH kills it, too."""
     file = pathlib.Path(directory, "told")
-    process = by_ranks(3, LONG, "--checkpoint", str(file), "--every", "50ms")
-    wait_for(process, file.exists)
-    os.kill(mpi.ranks_of(process.pid)[1], signal.SIGKILL)
-    out, errors = process.communicate(timeout=PATIENCE)
     told = f"conclave: interrupted; go on: conclave check {LONG} --checkpoint {file} --every 50ms --resume {file}"
-    assert process.returncode and file.exists(), (out, errors)
-    assert mpi.is_mpich() or ours(errors) == [told], (out, errors)
+    for _ in range(5):
+        process = by_ranks(3, LONG, "--checkpoint", str(file), "--every", "50ms")
+        wait_for(process, file.exists)
+        os.kill(mpi.ranks_of(process.pid)[1], signal.SIGKILL)
+        out, errors = process.communicate(timeout=PATIENCE)
+        assert process.returncode and file.exists() and ours(errors) in ([], [told]), (out, errors)
+        if ours(errors) or mpi.is_mpich():
+            return
+    raise AssertionError("it never says how to go on")
 
 
 def test_ranks(directory, brief):
@@ -327,9 +353,11 @@ def test_ranks(directory, brief):
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     chance, kills = random.Random(seed), 0
+    for options in LEARNING[:1] if brief else LEARNING:
+        every_checkpoint(options, directory)
     for options in BY_RANKS[:3] if brief else BY_RANKS:
         kills += goes_on_by_ranks(options, directory, chance, [])
-    for options in BY_RANKS[:1] if brief else BY_RANKS[:1] + BY_RANKS[4:6]:
+    for options in BY_RANKS[5:6] if brief else BY_RANKS[:1] + BY_RANKS[5:7]:
         kills += goes_on_by_ranks(options, directory, chance, ["--disk", "."])
     print(f"killed {kills} times")
 
