@@ -465,7 +465,7 @@ static uint64_t ancestors_of_ranks(struct search *search, struct cv_ranks *ranks
 {
     uint64_t count = 0, fingerprint = search->spot.fingerprint;
     *fingerprints = calloc((size_t)search->spot.level + 2, sizeof **fingerprints);
-    if (agree_on_error(ranks, *fingerprints ? 0 : CV_ENOMEM))
+    if (agree_on_error(ranks, *fingerprints ? 0 : CV_ENOMEM) || !*fingerprints)
         return 0;
     for (uint64_t parent = 1; parent && count <= search->spot.level; fingerprint = parent) {
         (*fingerprints)[count++] = fingerprint;
@@ -501,7 +501,7 @@ static uint64_t ancestors_on_disks(struct search *search, struct cv_ranks *ranks
     uint32_t level = spot->level - spot->in_step;
     uint64_t count = 0, fingerprint = spot->fingerprint;
     *fingerprints = calloc((size_t)level + 1, sizeof **fingerprints);
-    if (agree_on_error(ranks, *fingerprints ? 0 : CV_ENOMEM))
+    if (agree_on_error(ranks, *fingerprints ? 0 : CV_ENOMEM) || !*fingerprints)
         return 0;
     (*fingerprints)[count++] = fingerprint;
     for (; level > 0; level--) {
