@@ -5,11 +5,41 @@
 #include <string.h>
 
 #define MOST_TICKS 16u /* a worker does not keep messages longer than that */
+#define MOST_SPARE 64u
+
+void elsewhere_recycle(struct elsewhere *elsewhere, void *memory, size_t room)
+{
+    if (room != ELSEWHERE_FEW || elsewhere->spare_count == MOST_SPARE) {
+        free(memory);
+        return;
+    }
+    *(void **)memory = elsewhere->spare;
+    elsewhere->spare = memory;
+    elsewhere->spare_count++;
+}
+
+void *elsewhere_take_spare(struct elsewhere *elsewhere)
+{
+    void *memory = elsewhere->spare;
+    if (!memory)
+        return malloc(elsewhere->headroom + ELSEWHERE_FEW);
+    elsewhere->spare = *(void **)memory;
+    elsewhere->spare_count--;
+    return memory;
+}
+
+void elsewhere_free_spare(struct elsewhere *elsewhere)
+{
+    while (elsewhere->spare)
+        free(elsewhere_take_spare(elsewhere));
+}
 
 static bool make_room(struct elsewhere *elsewhere, struct elsewhere_bytes *to, size_t bytes)
 {
-    const size_t needed = to->used + bytes, room = to->memory || to->room < needed ? needed * 2 : to->room;
-    unsigned char *memory = realloc(to->memory, elsewhere->headroom + room);
+    const size_t needed = to->used + bytes, wanted = to->memory || to->room < needed ? needed * 2 : to->room;
+    const bool few = !to->memory && wanted <= ELSEWHERE_FEW;
+    const size_t room = few ? ELSEWHERE_FEW : wanted;
+    unsigned char *memory = few ? elsewhere_take_spare(elsewhere) : realloc(to->memory, elsewhere->headroom + room);
     if (!memory) {
         elsewhere->out_of_memory = true;
         return false;

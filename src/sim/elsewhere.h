@@ -59,8 +59,10 @@ struct elsewhere {
     cv_node recent_first;        /* whose nodes begin here, */
     uint32_t recent_count;       /* and are so many */
     size_t headroom;             /* bytes before the messages in their memory */
-    bool early;                  /* a message took a way that nobody expected, so promises were wrong */
-    bool doubtful;               /* something may be violated, and only a run that is not shared can tell */
+    void *spare;                 /* memory for ELSEWHERE_FEW bytes after the headroom; it begins with the next one */
+    uint32_t spare_count;
+    bool early;    /* a message took a way that nobody expected, so promises were wrong */
+    bool doubtful; /* something may be violated, and only a run that is not shared can tell */
     bool out_of_memory;
 };
 
@@ -88,6 +90,16 @@ static inline unsigned char *elsewhere_bytes(const struct elsewhere *elsewhere, 
 {
     return bytes->memory + elsewhere->headroom;
 }
+
+/*
+ * Two workers that take turns send each other a few bytes at a time. Their memory is used again for the answer: the
+ * allocator would have to give it back to the worker that it came from, and workers would wait for each other there.
+ */
+#define ELSEWHERE_FEW 480u
+
+void *elsewhere_take_spare(struct elsewhere *elsewhere);
+void elsewhere_recycle(struct elsewhere *elsewhere, void *memory, size_t room);
+void elsewhere_free_spare(struct elsewhere *elsewhere);
 
 /* Makes room for so many more bytes, and returns where they go; NULL: no memory. */
 unsigned char *elsewhere_append(struct elsewhere *elsewhere, struct elsewhere_bytes *to, size_t bytes);

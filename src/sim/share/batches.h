@@ -29,6 +29,7 @@ enum stop {
 /* A batch is this, messages (after struct elsewhere_due), and pulses (struct elsewhere_pulse); from malloc(). */
 struct batch {
     struct batch *next;
+    size_t room; /* bytes of memory after this */
     struct batch_head {
         uint32_t from, to; /* workers */
         uint32_t type;     /* enum batch_type */

@@ -11,9 +11,10 @@
 #include "sim/rounds.h"
 #include "sim/setup.h"
 
-#define FEW_BYTES 4096u   /* so few messages are looked through whenever a promise is made */
-#define WORK_PER_LOOK 8u  /* more are looked through when so many times their bytes have been handled */
-#define TURNS_PER_TELL 64 /* how often the first worker shows progress */
+#define FEW_BYTES 4096u      /* so few messages are looked through whenever a promise is made */
+#define WORK_PER_LOOK 8u     /* more are looked through when so many times their bytes have been handled */
+#define RESTS_PER_REPORT 64u /* a worker that hears something sooner was not idle: it waited for its turn */
+#define TURNS_PER_TELL 64    /* how often the first worker shows progress */
 
 /* ---- the neighbours ---- */
 
@@ -87,6 +88,7 @@ void worker_free(struct share_worker *worker)
     for (size_t i = 0; i < worker->ahead_count; i++)
         free(worker->ahead[i].rows);
     free(worker->elsewhere.mail);
+    elsewhere_free_spare(&worker->elsewhere);
     free(worker->neighbours);
     free(worker->ahead);
     free(worker->reports);
@@ -281,8 +283,9 @@ bool worker_is_done(const struct share_worker *worker)
 
 static void send_small(struct share_worker *worker, struct batch_head head)
 {
-    struct batch *batch = batch_new(0);
+    struct batch *batch = elsewhere_take_spare(&worker->elsewhere);
     if (batch) {
+        batch->room = ELSEWHERE_FEW;
         batch->head = head;
         batch->head.from = worker->number;
     }
@@ -394,7 +397,7 @@ static bool take_batches(struct share_worker *worker)
         default:
             worker->stop = (enum stop)batch->head.stop;
         }
-        free(batch);
+        elsewhere_recycle(&worker->elsewhere, batch, batch->room);
         batch = next;
     }
     return some;
@@ -457,6 +460,7 @@ static struct batch *wrap(struct share_worker *worker, struct elsewhere_mail *ma
     if (pulses)
         memcpy(at, elsewhere_bytes(&worker->elsewhere, &mail->pulses), pulses);
     struct batch *batch = (void *)mail->messages.memory;
+    batch->room = mail->messages.room;
     batch->head = (struct batch_head){.message_size = messages, .pulse_size = pulses};
     /* The next one may be as large. A tick without messages does not change that. */
     const size_t room = messages + pulses > mail->usual / 2 ? messages + pulses : mail->usual;
@@ -601,7 +605,8 @@ void worker_run(struct share_worker *worker, bool begin)
         }
         if (heard)
             flush(worker);
-        report_idle(worker);
+        if (rests >= RESTS_PER_REPORT)
+            report_idle(worker);
         if (waiting <= 0) {
             waiting = cv_wall_seconds();
             worker->waits++;
