@@ -211,6 +211,13 @@ def ours(errors):
     return [line for line in errors.splitlines() if line.startswith("conclave: ")]
 
 
+def is_alive(process):
+    try:
+        return pathlib.Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 def kill(process, count, chance):
     """Ends it: one of the processes, or the job, with or without a warning."""
     ranks = list(mpi.ranks_of(process.pid).values()) if count else []
@@ -226,6 +233,8 @@ def kill(process, count, chance):
                 os.kill(rank, signal.SIGKILL)
     except ProcessLookupError:
         pass
+    while way == "all" and any(is_alive(rank) for rank in ranks):  # it might still have the checkpoint open
+        time.sleep(0.002)
     return way
 
 
