@@ -5,14 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define TAG_BATCH 0u
 #define TAG_OVER 1u
 #define CACHE_LINE 64u
 #define FETCHED_LINES 6u
-#define SPINS 400u   /* looks before a worker gives up the processor */
-#define YIELDS 2000u /* then so many times only if somebody else wants it */
+#define SPINS 400u     /* looks before a worker gives up the processor */
+#define FEW_SPINS 100u /* the same if there are more workers than processors */
+#define YIELDS 2000u   /* then so many times only if somebody else wants it */
 #define LONGEST_REST_NS 200000
+#define LONGEST_SLEEP_NS 2000000 /* of a worker whom others wake; it also has to see that the user ends the run */
 
 int batches_init(struct batches *batches, struct cv_ranks *ranks, uint32_t threads)
 {
@@ -20,8 +23,12 @@ int batches_init(struct batches *batches, struct cv_ranks *ranks, uint32_t threa
     batches->inboxes = aligned_alloc(64, threads * sizeof *batches->inboxes);
     if (!batches->inboxes)
         return CV_ENOMEM;
-    for (uint32_t i = 0; i < threads; i++)
+    for (uint32_t i = 0; i < threads; i++) {
         atomic_init(&batches->inboxes[i].last, NULL);
+        atomic_init(&batches->inboxes[i].asleep, false);
+        sem_init(&batches->inboxes[i].woken, 0, 0);
+    }
+    batches->crowded = (long)threads > sysconf(_SC_NPROCESSORS_ONLN);
     return 0;
 }
 
@@ -63,9 +70,11 @@ static void push(struct batches *batches, struct batch *batch)
 {
     struct inbox *inbox = &batches->inboxes[batch->head.to - batches_first(batches)];
     batch->next = atomic_load_explicit(&inbox->last, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&inbox->last, &batch->next, batch, memory_order_release,
+    while (!atomic_compare_exchange_weak_explicit(&inbox->last, &batch->next, batch, memory_order_seq_cst,
                                                   memory_order_relaxed))
         ;
+    if (atomic_load(&inbox->asleep) && atomic_exchange(&inbox->asleep, false))
+        sem_post(&inbox->woken);
 }
 
 /* ---- between ranks ---- */
@@ -203,4 +212,30 @@ void batches_rest(uint32_t *rests)
     const long wanted = (long)(count - SPINS - YIELDS) * 1000;
     const struct timespec pause = {.tv_nsec = wanted < LONGEST_REST_NS ? wanted : LONGEST_REST_NS};
     nanosleep(&pause, NULL);
+}
+
+/* Either this worker sees the batch, or its sender sees that this one sleeps. */
+static void sleep_until_woken(struct inbox *inbox)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += LONGEST_SLEEP_NS;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    atomic_store(&inbox->asleep, true);
+    if (!atomic_load(&inbox->last))
+        sem_clockwait(&inbox->woken, CLOCK_MONOTONIC, &until);
+    atomic_store(&inbox->asleep, false);
+}
+
+void batches_wait(struct batches *batches, uint32_t worker, uint32_t *rests)
+{
+    if (cv_ranks_count(batches->ranks) > 1 || *rests < (batches->crowded ? FEW_SPINS : SPINS + YIELDS)) {
+        batches_rest(rests);
+        return;
+    }
+    ++*rests;
+    sleep_until_woken(&batches->inboxes[worker - batches_first(batches)]);
 }

@@ -6,6 +6,7 @@
 #ifndef CONCLAVE_SIM_SHARE_BATCHES_H
 #define CONCLAVE_SIM_SHARE_BATCHES_H
 
+#include <semaphore.h>
 #include <stdatomic.h>
 
 #include "ranks/ranks.h"
@@ -48,6 +49,8 @@ struct batch {
 
 struct inbox {
     _Alignas(64) _Atomic(struct batch *) last; /* the latest, which has a pointer to the one before */
+    _Atomic bool asleep;                       /* the worker sleeps, or is about to */
+    sem_t woken;
 };
 
 struct batches {
@@ -56,6 +59,7 @@ struct batches {
     uint32_t workers;        /* of all ranks */
     struct inbox *inboxes;   /* by thread of this rank */
     _Atomic uint32_t locked; /* somebody talks to MPI */
+    bool crowded;            /* there are more threads than processors */
     uint32_t over;           /* ranks that will send no more batches; under the lock */
 };
 
@@ -79,6 +83,9 @@ int batches_accept(struct batches *batches, const struct cv_block *block);
 
 /* Lets others have the processor, longer each time. */
 void batches_rest(uint32_t *rests);
+
+/* The same for a worker. If there is no other rank, a batch that comes wakes it. */
+void batches_wait(struct batches *batches, uint32_t worker, uint32_t *rests);
 
 /* Waits until every rank has said that it is over, so that no batch of this run is left. 0 or CV_ENOMEM. */
 int batches_drain(struct batches *batches);

@@ -611,6 +611,6 @@ void worker_run(struct share_worker *worker, bool begin)
             waiting = cv_wall_seconds();
             worker->waits++;
         }
-        batches_rest(&rests);
+        batches_wait(worker->batches, worker->number, &rests);
     }
 }
