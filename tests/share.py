@@ -77,7 +77,7 @@ SAVED = ["franklin -n 60000 --ids random --start all",
          "chang-roberts -n 20000 --ids random --start all --delay exp:9",
          "alpha --app flood-max -n 4000 --set rounds=40",
          "wireless -n 60000 --delay 1..9",
-         "ricart-agrawala -n 500 --entries 3",
+         "ricart-agrawala -n 500 --entries 60",
          "ricart-agrawala -n 300 --request 5@0,3@0,7@9,3@12+4,300@50000,300@50001",
          "central -n 1000 --entries 9 --think 3"]
 

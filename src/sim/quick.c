@@ -27,6 +27,9 @@
 
 #define INLINED static inline __attribute__((always_inline))
 
+/* With so many loops in one file the compiler would no longer inline what each message takes. */
+#define LOOP static __attribute__((noinline, flatten))
+
 /* What a run is like. The loops are compiled for each combination that is used. */
 struct quick_way {
     bool unit;   /* every message takes one tick */
@@ -487,62 +490,62 @@ INLINED void handle_ticks(struct cv_sim *sim, struct quick_way way)
     sim->handled += handled;
 }
 
-static __attribute__((noinline)) void ring_unit(struct cv_sim *sim)
+LOOP void ring_unit(struct cv_sim *sim)
 {
     handle_ticks(sim, (struct quick_way){.unit = true, .ring = true});
 }
 
-static __attribute__((noinline)) void both_ways_unit(struct cv_sim *sim)
+LOOP void both_ways_unit(struct cv_sim *sim)
 {
     handle_ticks(sim, (struct quick_way){.unit = true, .ring = true, .both = true});
 }
 
-static __attribute__((noinline)) void ring_random(struct cv_sim *sim)
+LOOP void ring_random(struct cv_sim *sim)
 {
     handle_ticks(sim, (struct quick_way){.ring = true});
 }
 
-static __attribute__((noinline)) void network_unit(struct cv_sim *sim)
+LOOP void network_unit(struct cv_sim *sim)
 {
     handle_ticks(sim, (struct quick_way){.unit = true});
 }
 
-static __attribute__((noinline)) void network_rows(struct cv_sim *sim)
+LOOP void network_rows(struct cv_sim *sim)
 {
     handle_ticks(sim, (struct quick_way){.unit = true, .rows = true});
 }
 
-static __attribute__((noinline)) void network_random(struct cv_sim *sim)
+LOOP void network_random(struct cv_sim *sim)
 {
     handle_ticks(sim, (struct quick_way){0});
 }
 
-static __attribute__((noinline)) void shared_ring_unit(struct cv_sim *sim)
+LOOP void shared_ring_unit(struct cv_sim *sim)
 {
     handle_ticks(sim, (struct quick_way){.unit = true, .ring = true, .shared = true});
 }
 
-static __attribute__((noinline)) void shared_onward_unit(struct cv_sim *sim)
+LOOP void shared_onward_unit(struct cv_sim *sim)
 {
     handle_ticks(sim, (struct quick_way){.unit = true, .ring = true, .shared = true, .onward = true});
 }
 
-static __attribute__((noinline)) void shared_ring_random(struct cv_sim *sim)
+LOOP void shared_ring_random(struct cv_sim *sim)
 {
     handle_ticks(sim, (struct quick_way){.ring = true, .shared = true});
 }
 
-static __attribute__((noinline)) void shared_network_unit(struct cv_sim *sim)
+LOOP void shared_network_unit(struct cv_sim *sim)
 {
     handle_ticks(sim, (struct quick_way){.unit = true, .shared = true});
 }
 
-static __attribute__((noinline)) void shared_network_rows(struct cv_sim *sim)
+LOOP void shared_network_rows(struct cv_sim *sim)
 {
     handle_ticks(sim, (struct quick_way){.unit = true, .shared = true, .rows = true});
 }
 
-static __attribute__((noinline)) void shared_network_random(struct cv_sim *sim)
+LOOP void shared_network_random(struct cv_sim *sim)
 {
     handle_ticks(sim, (struct quick_way){.shared = true});
 }
