@@ -175,8 +175,14 @@ int command_check(int argc, char **argv)
     struct cv_ranks *ranks = job_begin(&code);
     if (!ranks)
         return code;
-    const int error = check_read(argc, argv, &request, &complaint);
-    if (job_settled(ranks, &check_options, error, request.help, &complaint, &code)) {
+    int error = check_read(argc, argv, &request, &complaint);
+    bool settled = job_settled(ranks, &check_options, error, request.help, &complaint, &code);
+    if (settled) {
+        const char *algorithm = request.group.words.count ? request.group.words.word[0] : NULL;
+        error = job_compare(ranks, &request.group.plan, algorithm, &complaint);
+        settled = job_settled(ranks, &check_options, error, false, &complaint, &code);
+    }
+    if (settled) {
         command_catch_signals();
         cv_guard_every_step();
         code = run(&request, ranks);

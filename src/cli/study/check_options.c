@@ -248,7 +248,9 @@ static int settle_checkpoint(struct check_request *request, const char *algorith
         return cv_complain(complaint, "--%s %s: expected without --depth-first",
                            checkpoint->path ? "checkpoint" : "resume", cv_brief(path).text);
     resumption_add_program(&request->identity, algorithm);
-    request->go_on = resumption_command(request->command, path);
+    char *command = request->go_on;
+    request->go_on = resumption_command(command, path);
+    free(command);
     return request->identity && request->go_on ? 0 : CV_ENOMEM;
 }
 
@@ -285,12 +287,13 @@ int check_read(int argc, char **argv, struct check_request *request, struct cv_c
                                                   .callers = UINT32_MAX,
                                                   .inside = CV_NOBODY}};
     request->options.memory = usual_memory();
-    static const char *const resume[] = {"--resume", NULL};
+    static const char *const without[] = {"--resume", "--threads", NULL}, *const resume[] = {"--resume", NULL};
     request->checkpoint.every_ms = CV_USUAL_EVERY_MS;
     request->identity = strdup("");
-    request->command = command_repeat("check", argc, argv, resume);
+    request->command = command_repeat("check", argc, argv, without);
+    request->go_on = command_repeat("check", argc, argv, resume);
     request->words = calloc((size_t)argc + 1, sizeof *request->words);
-    if (!request->command || !request->words || !request->identity)
+    if (!request->command || !request->go_on || !request->words || !request->identity)
         return CV_ENOMEM;
     const int next = options_read(&check_options, argc, argv, request, complaint);
     request->help = next == OPTIONS_HELP;

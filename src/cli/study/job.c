@@ -2,10 +2,13 @@
 #include "cli/study/job.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "core/scenario/plan_inputs.h"
 #include "ranks/launch.h"
+#include "saved/checkpoint.h"
 
 #define FIRST_WORDS_SECONDS 10 /* for the first rank to say why it cannot begin, and for mpirun to end the others */
 #define LAST_WORDS_SECONDS 1   /* for what the first rank has to say when the user ends the job */
@@ -60,6 +63,28 @@ bool job_settled(struct cv_ranks *ranks, const struct options *options, int erro
     snprintf(told.text, sizeof told.text, "rank %u: %.480s", (uint32_t)first, heard.text);
     *code = job_tells(ranks) ? command_fail(CV_EINPUT, &told) : EXIT_HELD;
     return false;
+}
+
+int job_compare(struct cv_ranks *ranks, const struct cv_plan *plan, const char *algorithm,
+                struct cv_complaint *complaint)
+{
+    struct cv_plan_file files[CV_MOST_PLAN_FILES];
+    uint64_t hashes[2] = {0}, first[2]; /* of the program, and of what it reads */
+    if (cv_ranks_count(ranks) < 2)
+        return 0;
+    hashes[0] = cv_checkpoint_hash_file("/proc/self/exe");
+    if (algorithm && strchr(algorithm, '/'))
+        hashes[1] = cv_checkpoint_hash_file(algorithm);
+    for (uint32_t i = 0, count = cv_plan_files(plan, files); i < count; i++)
+        hashes[1] = cv_checkpoint_hash(files[i].text, strlen(files[i].text), hashes[1]);
+    memcpy(first, hashes, sizeof first);
+    cv_ranks_broadcast(ranks, 0, first, sizeof first);
+    if (first[0] != hashes[0])
+        return cv_complain(complaint, "another build of conclave than the first rank has; expected the same");
+    if (first[1] != hashes[1])
+        return cv_complain(complaint, "a file that the command line names is not that of the first rank; expected the "
+                                      "same contents");
+    return 0;
 }
 
 _Noreturn void job_fail(struct cv_ranks *ranks, int error)

@@ -7,6 +7,7 @@
 #define CONCLAVE_CLI_STUDY_JOB_H
 
 #include "cli/options.h"
+#include "core/scenario/plan.h"
 #include "ranks/ranks.h"
 
 /*
@@ -24,6 +25,14 @@ struct cv_ranks *job_begin(int *code);
  */
 bool job_settled(struct cv_ranks *ranks, const struct options *options, int error, bool help,
                  const struct cv_complaint *complaint, int *code);
+
+/*
+ * All ranks read the same command line, but perhaps not the same files. 0, or CV_EINPUT and a complaint if this rank
+ * has another program, or other contents of a file that the plan or the algorithm's name tells, than the first. All
+ * ranks must ask, and settle the answer.
+ */
+int job_compare(struct cv_ranks *ranks, const struct cv_plan *plan, const char *algorithm,
+                struct cv_complaint *complaint);
 
 /* Does this rank print? */
 bool job_tells(const struct cv_ranks *ranks);

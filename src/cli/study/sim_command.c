@@ -214,8 +214,14 @@ int command_sim(int argc, char **argv)
     struct cv_ranks *ranks = job_begin(&code);
     if (!ranks)
         return code;
-    const int error = sim_read(argc, argv, &request, &complaint);
-    if (job_settled(ranks, &sim_options, error, request.help, &complaint, &code)) {
+    int error = sim_read(argc, argv, &request, &complaint);
+    bool settled = job_settled(ranks, &sim_options, error, request.help, &complaint, &code);
+    if (settled) {
+        const char *algorithm = request.words.count ? request.words.word[0] : NULL;
+        error = job_compare(ranks, &request.plan, algorithm, &complaint);
+        settled = job_settled(ranks, &sim_options, error, false, &complaint, &code);
+    }
+    if (settled) {
         command_catch_signals();
         code = carry_out(&request, ranks);
     }
