@@ -35,8 +35,12 @@ static bool parse_time(const char *text, uint64_t *time_ms)
 
 int options_read_time(const char *option, const char *value, uint64_t *time_ms, struct cv_complaint *complaint)
 {
-    if (parse_time(value, time_ms))
-        return 0;
+    if (parse_time(value, time_ms)) {
+        /* 0 has a meaning of its own, so nothing else may become it. */
+        if (*time_ms || !value[strcspn(value, "123456789")])
+            return 0;
+        return cv_complain(complaint, "%s %s: expected 0, or at least a millisecond", option, cv_brief(value).text);
+    }
     return cv_complain(complaint, "%s %s: expected a time: seconds, or a number with ms, s, m or h", option,
                        cv_brief(value).text);
 }

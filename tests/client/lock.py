@@ -136,7 +136,9 @@ def check_usage(server):
             (["--wait", "", "--", "true"], ["--wait"]), (["--wait", "nan", "--", "true"], ["--wait nan"]),
             (["--wait", "1e99", "--", "true"], ["--wait 1e99"]), (["--wait", "0x1", "--", "true"], ["--wait 0x1"]),
             (["--wait", "1.2.3", "--", "true"], ["--wait 1.2.3"]), (["--wait", ".", "--", "true"], ["--wait ."]),
-            (["--wait", "9999999999h", "--", "true"], ["--wait 9999999999h"]), (["--wait", "5 s", "--", "true"], ["--wait 5 s"]), (["--ttl", "-1", "--", "true"], ["--ttl -1", "time"]),
+            (["--wait", "9999999999h", "--", "true"], ["--wait 9999999999h"]), (["--wait", "5 s", "--", "true"], ["--wait 5 s"]),
+            (["--ttl", "0.4ms", "--", "true"], ["--ttl 0.4ms", "at least a millisecond"]), (["--ttl", "0.0004", "--", "true"], ["--ttl 0.0004"]),
+            (["--wait", "0.1ms", "--", "true"], ["--wait 0.1ms"]), (["--ttl", f"0.{'0' * 400}1", "--", "true"], ["--ttl"]), (["--ttl", "-1", "--", "true"], ["--ttl -1", "time"]),
             (["--nonsense", "--", "true"], ["--nonsense"]), (["--ttl"], ["--ttl"]),
             (["--server", "", "--", "true"], ["list of servers is empty"])):
         code, out, err = finish(lock(server, *arguments))
