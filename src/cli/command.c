@@ -178,11 +178,17 @@ void command_catch_signals(void)
     cv_step_interruptible(&command_interrupted);
 }
 
-int command_flush(int code)
+int command_flush_or(int code, int failure)
 {
     if ((fflush(stdout) == 0 && !ferror(stdout)) || refused)
         return code;
-    return command_refuse("standard output: %s", strerror(errno));
+    command_refuse("standard output: %s", strerror(errno));
+    return failure;
+}
+
+int command_flush(int code)
+{
+    return command_flush_or(code, EXIT_UNKNOWN);
 }
 
 /* Reads up to the first NUL; a text has none. */

@@ -104,6 +104,8 @@ void command_catch_signals(void);
 
 /* Flushes standard output: a full disk or a closed pipe is an error. */
 int command_flush(int code);
+/* The same with another exit code for that error. */
+int command_flush_or(int code, int failure);
 
 /* Reads a whole text file; free it. NULL and a complaint if that fails. */
 char *command_read_file(const char *option, const char *path, struct cv_complaint *complaint);

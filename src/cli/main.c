@@ -100,8 +100,10 @@ int main(int argc, char **argv)
         return command_flush(EXIT_HELD);
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(name, commands[i].options->name) == 0)
-            return command_flush(commands[i].run(argc - 1, argv + 1));
+        if (strcmp(name, commands[i].options->name) == 0) {
+            const int failure = commands[i].options->failure;
+            return command_flush_or(commands[i].run(argc - 1, argv + 1), failure ? failure : EXIT_UNKNOWN);
+        }
     struct nearest nearest = nearest_to(name);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         nearest_offer(&nearest, commands[i].options->name);

@@ -50,6 +50,8 @@ struct options {
     const char *about; /* above the options */
     const char *more;  /* below them, or NULL */
     const struct option_row *rows;
+    /* The exit code if this process itself fails; 0: EXIT_UNKNOWN. */
+    int failure;
     /* The command takes no words besides options. */
     bool no_words;
     /* The command takes shortened names, and of several values the last. */

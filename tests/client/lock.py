@@ -152,6 +152,11 @@ def check_usage(server):
         expect("a name that is none", (done.returncode, done.stderr.count("\n")), (125, 1))
     done = subprocess.run([CONCLAVE, "lock", "--help"], capture_output=True, text=True, check=False)
     expect("help", (done.returncode, "122" in done.stdout, done.stderr), (0, True, ""))
+    for command in ("lock", "lock-all", "elect", "leader", "watch", "sequence", "guard", "once", "barrier", "latch", "members"):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([CONCLAVE, command, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        expect(f"{command}'s help, and a full disk", (done.returncode, done.stderr.count("\n")), (125, 1))
+    expect("0 is 0", [finish(lock(server, "--wait", text, "--ttl", text, "--", "true"))[0] for text in ("0", "0.000", "0.0ms")], [0] * 3)
     expect("the command's options are its own", finish(lock(server, "echo", "-n", "--wait"))[:2], (0, "--wait"))
 
 

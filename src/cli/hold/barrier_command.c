@@ -21,6 +21,7 @@ static const struct option_row rows[] = {
 
 const struct options barrier_options = {
     .name = "barrier",
+    .failure = HOLD_TROUBLE,
     .usage = "NAME --parties N [OPTION...]",
     .about =
         "Waits until N clients of the group have come to the barrier NAME, and prints the number of the meeting, which "
@@ -28,8 +29,8 @@ const struct options barrier_options = {
     .rows = rows,
     .more =
         "TIME is in seconds, or has a unit: 250ms, 10s, 5m, 1h.\n"
-        "Exit codes: 0 all have come; 123 no server or no majority; 124 waited too long; 125 wrong usage, or others "
-        "say another N.",
+        "Exit codes: 0 all have come; 123 no server or no majority; 124 waited too long; 125 wrong usage, others say "
+        "another N, or a failure of conclave itself.",
 };
 
 int command_barrier(int argc, char **argv)

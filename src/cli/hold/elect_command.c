@@ -35,6 +35,7 @@ const struct options elect_options = {
     .name = "elect",
     .usage = "NAME [OPTION...] -- COMMAND [ARGUMENT...]\n"
              "--observe NAME [--json]",
+    .failure = HOLD_TROUBLE,
     .about = "Stands for the election NAME and runs COMMAND while this process leads; or prints who leads, and every "
              "change.",
     .rows = rows,

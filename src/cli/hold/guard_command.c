@@ -25,6 +25,7 @@ static const struct option_row rows[] = {
 
 const struct options guard_options = {
     .name = "guard",
+    .failure = HOLD_TROUBLE,
     .usage = "FILE [OPTION...] -- COMMAND [ARGUMENT...]",
     .about = "Runs COMMAND and, if it ends with 0, puts its output in the place of FILE: at once, as a whole, and only "
              "if FILE was never replaced with a higher fence. FILE.fence keeps the highest.",
@@ -32,7 +33,8 @@ const struct options guard_options = {
     .more = "conclave lock NAME -- conclave guard FILE -- COMMAND: a COMMAND that hung until the lock was another's "
             "changes nothing.\n"
             "Exit codes: COMMAND's, 128 and the signal if one ended it; 121 a higher fence was there, and FILE is as "
-            "it was; 125 wrong usage, or FILE cannot be written; 126, 127 COMMAND cannot be run, or was not found.",
+            "it was; 125 wrong usage, FILE cannot be written, or a failure of conclave itself; 126, 127 COMMAND cannot "
+            "be run, or was not found.",
     .lenient = true,
     .runs_command = true,
 };

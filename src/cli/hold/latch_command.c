@@ -19,6 +19,7 @@ static const struct option_row rows[] = {
 
 const struct options latch_options = {
     .name = "latch",
+    .failure = HOLD_TROUBLE,
     .usage = "NAME [OPTION...]\n"
              "NAME set COUNT\n"
              "NAME down [COUNT]\n"
@@ -32,7 +33,7 @@ const struct options latch_options = {
         "TIME is in seconds, or has a unit: 250ms, 10s, 5m, 1h.\n"
         "set and down print what is left.\n"
         "Exit codes: 0 done, or open; 1 there is no such latch, or set found one that is not open; 123 no server or "
-        "no majority; 124 waited too long; 125 wrong usage.",
+        "no majority; 124 waited too long; 125 wrong usage, or a failure of conclave itself.",
 };
 
 /* The words after the name. False: they are wrong. */

@@ -24,11 +24,12 @@ const struct options leader_options = {
     .name = "leader",
     .usage = "NAME [OPTION...]",
     .about = "Prints the value that the leader of the election NAME publishes, such as its address; without a value, "
+    .failure = HOLD_TROUBLE,
              "its node and session.",
     .rows = rows,
     .more = "TIME is in seconds, or has a unit: 250ms, 10s, 5m, 1h.\n"
             "Exit codes: 0 somebody leads; 1 nobody does; 123 no server or no majority; 124 waited too long; 125 wrong "
-            "usage.",
+            "usage, or a failure of conclave itself.",
     .lenient = true,
     .runs_command = true, /* a command is refused, and the name is read as theirs is */
 };

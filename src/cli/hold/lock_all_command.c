@@ -24,6 +24,7 @@ const struct options lock_all_options = {
     .name = "lock-all",
     .usage = "NAME... [OPTION...] -- COMMAND [ARGUMENT...]",
     .about =
+    .failure = HOLD_TROUBLE,
         "Holds all of the locks NAME while COMMAND runs. It gets all of them or none, so commands that name the same "
         "locks in different orders do not wait for each other.",
     .rows = rows,

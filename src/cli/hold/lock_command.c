@@ -24,15 +24,15 @@ static const struct option_row rows[] = {
 
 const struct options lock_options = {
     .name = "lock",
+    .failure = HOLD_TROUBLE,
     .usage = "NAME [OPTION...] -- COMMAND [ARGUMENT...]",
     .about = "Holds the lock NAME while COMMAND runs.",
     .rows = rows,
-    .more =
-        "TIME is in seconds, or has a unit: 250ms, 10s, 5m, 1h.\n"
-        "COMMAND sees CONCLAVE_LOCK, CONCLAVE_FENCE, and CONCLAVE_DEADLINE (milliseconds since 1970).\n"
-        "Exit codes: COMMAND's own, 128 and the number of the signal that ended it; 122 the lock was lost and "
-        "COMMAND ended for it; 123 no server or no majority; 124 waited too long; 125 wrong usage; 126, 127 COMMAND "
-        "cannot be run, or was not found.",
+    .more = "TIME is in seconds, or has a unit: 250ms, 10s, 5m, 1h.\n"
+            "COMMAND sees CONCLAVE_LOCK, CONCLAVE_FENCE, and CONCLAVE_DEADLINE (milliseconds since 1970).\n"
+            "Exit codes: COMMAND's own, 128 and the number of the signal that ended it; 122 the lock was lost and "
+            "COMMAND ended for it; 123 no server or no majority; 124 waited too long; 125 wrong usage, or a failure of "
+            "conclave itself; 126, 127 COMMAND cannot be run, or was not found.",
     .lenient = true,
     .runs_command = true,
 };

@@ -28,6 +28,7 @@ static const struct option_row rows[] = {
 
 const struct options members_options = {
     .name = "members",
+    .failure = HOLD_TROUBLE,
     .usage = "NAME [--watch] [--json] [OPTION...]\n"
              "NAME --join [--value TEXT] [OPTION...] -- COMMAND [ARGUMENT...]",
     .about = "Prints the members of NAME, in the order in which they joined; or runs COMMAND while this process is a "

@@ -22,6 +22,7 @@ static const struct option_row rows[] = {
 
 const struct options once_options = {
     .name = "once",
+    .failure = HOLD_TROUBLE,
     .usage = "NAME --every TIME [OPTION...] -- COMMAND [ARGUMENT...]",
     .about = "Runs COMMAND unless another client of the group does it, or has done it, in this period.",
     .rows = rows,

@@ -19,12 +19,13 @@ static const struct option_row rows[] = {
 
 const struct options sequence_options = {
     .name = "sequence",
+    .failure = HOLD_TROUBLE,
     .usage = "NAME [COUNT] [OPTION...]",
     .about =
         "Prints COUNT numbers (1), a line each, that nobody else gets for NAME. They are higher than all that were "
         "printed before, over every crash and restart.",
     .rows = rows,
-    .more = "Exit codes: 0; 123 no server or no majority; 125 wrong usage.",
+    .more = "Exit codes: 0; 123 no server or no majority; 125 wrong usage, or a failure of conclave itself.",
     .lenient = true,
 };
 

@@ -19,12 +19,13 @@ static const struct option_row rows[] = {
 
 const struct options watch_options = {
     .name = "watch",
+    .failure = HOLD_TROUBLE,
     .usage = "NAME [OPTION...]",
     .about =
         "Prints which client got the lock NAME last, and a line for every change, until it is interrupted. A short "
         "hold may be missed if the next grant is faster.",
     .rows = rows,
-    .more = "Exit codes: 123 no server or no majority; 125 wrong usage.",
+    .more = "Exit codes: 123 no server or no majority; 125 wrong usage, or a failure of conclave itself.",
     .lenient = true,
 };
 
