@@ -614,7 +614,10 @@ def in_a_shell():
             assert done.stderr.count("\n") <= 1, done.stderr
             return done.returncode, done.stdout.strip()
 
-        assert run("latch", "t") == (1, "") and run("latch", "t", "down")[0] == 125
+        assert run("latch", "t") == (1, "")
+        for words in (("down",), ("down", "2"), ("await",), ("await", "--wait", "0"), ("clear",)):
+            done = subprocess.run([CONCLAVE, "latch", "t", *server, *words], capture_output=True, text=True, check=False)
+            assert (done.returncode, done.stderr) == (1, "conclave: latch t: there is none\n"), (words, done)
         assert run("latch", "t", "set", "2") == (0, "2") and run("latch", "t", "set", "2")[0] == 1
         assert run("latch", "t", "down") == (0, "1") and run("latch", "t", "await", "--wait", "50ms")[0] == 124
         assert run("latch", "t", "down") == (0, "0") and run("latch", "t", "await") == (0, "")

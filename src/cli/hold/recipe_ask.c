@@ -29,7 +29,12 @@ static int ask(struct conclave *session, const struct hold *hold, struct cv_clie
 int recipe_ask(struct conclave *session, const struct hold *hold, struct cv_client_words words, bool waits,
                struct cv_text *answer)
 {
+    static const char no_latch[] = "NOLATCH ";
     const int error = ask(session, hold, &words, waits, answer);
+    if (error == CONCLAVE_REFUSED && strncmp(conclave_explain(session), no_latch, sizeof no_latch - 1) == 0) {
+        command_refuse("latch %s: there is none", cv_brief(hold->name).text);
+        return EXIT_VIOLATED;
+    }
     return error ? hold_explain(session, cv_brief(hold->name).text, error) : 0;
 }
 
