@@ -7,6 +7,8 @@
 #include "cli/hold/hold_options.h"
 #include "core/parse.h"
 
+_Static_assert(CONCLAVE_NAMES == 24, "the help says so");
+
 static const struct option_row rows[] = {
     {"wait", "TIME", OPTION_TAKE, 0, .help = "give up after this time; 0: try once (wait for as long as it takes)",
      .take = hold_take_wait},
@@ -22,11 +24,11 @@ static const struct option_row rows[] = {
 
 const struct options lock_all_options = {
     .name = "lock-all",
-    .usage = "NAME... [OPTION...] -- COMMAND [ARGUMENT...]",
-    .about =
     .failure = HOLD_TROUBLE,
-        "Holds all of the locks NAME while COMMAND runs. It gets all of them or none, so commands that name the same "
-        "locks in different orders do not wait for each other.",
+    .usage = "NAME... [OPTION...] -- COMMAND [ARGUMENT...]",
+    .about = "Holds all of the locks NAME, 24 at most, while COMMAND runs. It gets all of them or none, so commands "
+             "that name the same "
+             "locks in different orders do not wait for each other.",
     .rows = rows,
     .more = "TIME is in seconds, or has a unit: 250ms, 10s, 5m, 1h.\n"
             "COMMAND sees CONCLAVE_LOCK with a name on each line, CONCLAVE_FENCE with the fences in the same order and "
