@@ -449,6 +449,33 @@ def commands_are_asked():
         client.close()
 
 
+def values_are_exact():
+    """A value that is one harmless line is printed as it was published; of another a line on stderr says how it is shown."""
+    with Node() as node:
+        server, client = ("--server", node.address()), node.client()
+        for value in ("C:\\temp\\x41", "\\x09", "\\\\", "gr\u00fcn \"x\"", "a\tb\\x41", "\x1b[2J", "two\nlines", "nul\0\\", "\u202e"):
+            client.ask("CAMPAIGN", "boss", "VALUE", value)
+            assert client.ask("MEMBERS", "m", "JOIN", "VALUE", value)
+            out, err = ended(command("leader", "boss", *server), 0)
+            harmless = value.isprintable()
+            assert out == (value if harmless else shown(value)) + "\n", (value, out)
+            assert err.count("\n") == (not harmless) and ("--json has the value" in err) == (not harmless), (value, err)
+            assert json.loads(ended(command("leader", "boss", "--json", *server), 0)[0])["value"] == value
+            member, = json.loads(ended(command("members", "m", "--json", *server), 0)[0])["members"]
+            assert member["value"] == value, member
+            line = ended(command("members", "m", *server), 0)[0]
+            assert line.split("\t")[2] == shown(value) + "\n", line
+            client.ask("RESIGN", "boss")
+            client.ask("MEMBERS", "m", "LEAVE")
+        client.close()
+
+
+def shown(value):
+    """As a terminal gets it, with backslashes as two."""
+    return "".join("\\\\" if letter == "\\" else letter if letter.isprintable() else
+                   f"\\u{ord(letter):04x}" if letter > "\x7f" else f"\\x{ord(letter):02x}" for letter in value)
+
+
 def leaders_are_found():
     """conclave elect --value publishes, conclave leader and elect --observe find it, in one safe line whatever it is."""
     with Node() as node:
@@ -473,8 +500,9 @@ def leaders_are_found():
             client.ask("CAMPAIGN", "boss", "VALUE", value)
             line, = ended(command("leader", "boss", *server), 0)[0].splitlines()
             assert line.isprintable() or "\u202e" not in line and "\x1b" not in line, line
-            assert isinstance(json.loads(ended(command("leader", "boss", "--json", *server), 0)[0])["value"], str)
-            assert isinstance(json.loads(watcher.stdout.readline())["value"], str)
+            published = value.decode(errors="backslashreplace")
+            assert json.loads(ended(command("leader", "boss", "--json", *server), 0)[0])["value"] == published
+            assert json.loads(watcher.stdout.readline())["value"] == published
             client.ask("RESIGN", "boss")
             assert json.loads(watcher.stdout.readline())["value"] is None
         fence = client.ask("CAMPAIGN", "boss")
@@ -488,7 +516,7 @@ def leaders_are_found():
 
 TESTS = [names_of_clients, listed_everywhere, waiters_in_order, a_member_that_dies, asking_back, asking_a_client_that_moved, forcing, forced_for_good, forced_alone,
          values, values_live_on, positions, commands_name_themselves, commands_are_forced, commands_are_asked,
-         leaders_are_found]
+         leaders_are_found, values_are_exact]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS))

@@ -7,9 +7,11 @@
 
 #include "cli/ask.h"
 #include "cli/command.h"
+#include "cli/hold/hold_json.h"
 #include "cli/hold/hold_options.h"
 #include "cli/hold/leader_command.h"
 #include "core/parse.h"
+#include "core/printable.h"
 
 static const struct option_row rows[] = {
     {"priority", "P", OPTION_NUMBER32, offsetof(struct hold, priority),
@@ -33,9 +35,9 @@ static const struct option_row rows[] = {
 
 const struct options elect_options = {
     .name = "elect",
+    .failure = HOLD_TROUBLE,
     .usage = "NAME [OPTION...] -- COMMAND [ARGUMENT...]\n"
              "--observe NAME [--json]",
-    .failure = HOLD_TROUBLE,
     .about = "Stands for the election NAME and runs COMMAND while this process leads; or prints who leads, and every "
              "change.",
     .rows = rows,
@@ -45,14 +47,17 @@ const struct options elect_options = {
     .runs_command = true,
 };
 
-/* `value`: NULL if the leader publishes none. */
-static bool show(const struct hold *hold, const char *leader, uint64_t fence, const char *value)
+/* `value` starts at NULL if the leader publishes none. */
+static bool show(const struct hold *hold, const char *leader, uint64_t fence, struct cv_text value)
 {
+    char shown[HOLD_SHOWN_BYTES] = "";
+    if (value.start)
+        cv_show(shown, sizeof shown, value);
     if (hold->json) {
         leader_json(hold->name, leader, fence, value);
     } else if (*leader) {
-        printf("%s leads (fence %llu)%s%s\n", cv_brief(leader).text, (unsigned long long)fence, value ? ": " : "",
-               value ? value : "");
+        printf("%s leads (fence %llu)%s%s\n", cv_brief(leader).text, (unsigned long long)fence, value.start ? ": " : "",
+               shown);
     } else {
         puts("nobody leads");
     }
@@ -65,18 +70,17 @@ static int observe(const struct hold *hold)
     struct conclave *session;
     struct conclave_leader leader;
     struct conclave_event event;
-    char value[LEADER_SHOWN_BYTES];
     int code = hold_open(&session, hold);
     int error = code ? 0 : conclave_observe(session, hold->name, &leader);
     if (error)
         code = hold_explain(session, cv_brief(hold->name).text, error);
     bool shown = !code && show(hold, leader.leader, leader.fence,
-                               leader_value(leader.has_value, leader.value, leader.value_length, value));
+                               (struct cv_text){leader.has_value ? leader.value : NULL, leader.value_length});
     while (shown && !error) {
         const int result = conclave_next_event(session, &event, -1);
         if (result == 1 && event.kind == CONCLAVE_EVENT_LEADER)
             shown = show(hold, event.leader, event.fence,
-                         leader_value(event.has_value, event.value, event.value_length, value));
+                         (struct cv_text){event.has_value ? event.value : NULL, event.value_length});
         else if (result < 0)
             error = result;
     }

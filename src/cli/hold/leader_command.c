@@ -3,9 +3,11 @@
 #include "cli/hold/leader_command.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/ask.h"
 #include "cli/command.h"
+#include "cli/hold/hold_json.h"
 #include "cli/hold/hold_options.h"
 #include "core/parse.h"
 #include "core/printable.h"
@@ -22,9 +24,9 @@ static const struct option_row rows[] = {
 
 const struct options leader_options = {
     .name = "leader",
+    .failure = HOLD_TROUBLE,
     .usage = "NAME [OPTION...]",
     .about = "Prints the value that the leader of the election NAME publishes, such as its address; without a value, "
-    .failure = HOLD_TROUBLE,
              "its node and session.",
     .rows = rows,
     .more = "TIME is in seconds, or has a unit: 250ms, 10s, 5m, 1h.\n"
@@ -34,20 +36,14 @@ const struct options leader_options = {
     .runs_command = true, /* a command is refused, and the name is read as theirs is */
 };
 
-const char *leader_value(bool has_value, const char *value, size_t length, char shown[LEADER_SHOWN_BYTES])
-{
-    cv_show(shown, LEADER_SHOWN_BYTES, (struct cv_text){value, length});
-    return has_value ? shown : NULL;
-}
-
-void leader_json(const char *name, const char *leader, uint64_t fence, const char *value)
+void leader_json(const char *name, const char *leader, uint64_t fence, struct cv_text value)
 {
     struct cv_json json = {.out = stdout};
     cv_json_open(&json, NULL, '{');
     cv_json_text(&json, "name", name);
     cv_json_text(&json, "leader", *leader ? leader : NULL);
     cv_json_count(&json, "fence", fence);
-    cv_json_text(&json, "value", value);
+    hold_json(&json, "value", value);
     cv_json_close(&json, '}');
     putchar('\n');
 }
@@ -70,14 +66,33 @@ static int await_leader(struct conclave *session, const struct hold *hold, struc
     return error;
 }
 
+/* A value that makes one harmless line is printed as it is. The other form could be a value, too, so it is told. */
+static void show_value(const struct hold *hold, struct cv_text value)
+{
+    char shown[HOLD_SHOWN_BYTES];
+    const size_t plain = cv_show_line(shown, sizeof shown, value);
+    if (plain == value.length && memcmp(shown, value.start, plain) == 0) {
+        puts(shown);
+        return;
+    }
+    cv_show(shown, sizeof shown, value);
+    puts(shown);
+    fflush(stdout);
+    fprintf(stderr,
+            "conclave: election %s: the value is no harmless line of text, so some bytes are shown as \\x1b or "
+            "\\u202e, and a backslash as two; --json has the value itself\n",
+            cv_brief(hold->name).text);
+}
+
 static int show(const struct hold *hold, const struct conclave_leader *leader)
 {
-    char shown[LEADER_SHOWN_BYTES];
-    const char *value = leader_value(leader->has_value, leader->value, leader->value_length, shown);
+    const struct cv_text value = {leader->has_value ? leader->value : NULL, leader->value_length};
     if (hold->json)
         leader_json(hold->name, leader->leader, leader->fence, value);
+    else if (*leader->leader && value.start)
+        show_value(hold, value);
     else if (*leader->leader)
-        puts(value ? value : cv_brief(leader->leader).text);
+        puts(cv_brief(leader->leader).text);
     else
         command_refuse("election %s: nobody leads", cv_brief(hold->name).text);
     return *leader->leader ? EXIT_HELD : EXIT_VIOLATED;

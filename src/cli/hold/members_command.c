@@ -7,13 +7,13 @@
 
 #include "cli/ask.h"
 #include "cli/command.h"
+#include "cli/hold/hold_json.h"
 #include "cli/hold/hold_options.h"
 #include "core/parse.h"
 #include "core/printable.h"
 #include "show/json.h"
 
 #define ANSWER_MS 2000 /* a server that takes longer is suspected */
-#define SHOWN_BYTES (4 * CONCLAVE_VALUE_BYTES + 1)
 
 static const struct option_row rows[] = {
     {"join", NULL, OPTION_SWITCH, offsetof(struct hold, joins), .help = "be a member while COMMAND runs"},
@@ -40,10 +40,16 @@ const struct options members_options = {
     .runs_command = true,
 };
 
-static const char *show_text(const struct cv_resp_item *item, char shown[SHOWN_BYTES])
+static const char *show_text(const struct cv_resp_item *item, char shown[HOLD_SHOWN_BYTES])
 {
-    cv_show(shown, SHOWN_BYTES, item->text);
-    return item->kind == CV_RESP_BULK ? shown : NULL;
+    cv_show(shown, HOLD_SHOWN_BYTES, item->text);
+    return item->kind == CV_RESP_BULK ? shown : "-";
+}
+
+/* Starts at NULL if there is none. */
+static struct cv_text text_of(const struct cv_resp_item *item)
+{
+    return item->kind == CV_RESP_BULK ? item->text : (struct cv_text){NULL, 0};
 }
 
 /* The array of members. False: standard output is broken. */
@@ -51,7 +57,7 @@ static bool show(const struct hold *hold, struct cv_text list)
 {
     struct cv_json json = {.out = stdout};
     struct cv_resp_item item, number, client, value;
-    char name[SHOWN_BYTES], text[SHOWN_BYTES];
+    char name[HOLD_SHOWN_BYTES], text[HOLD_SHOWN_BYTES];
     cv_resp_next(&list, &item);
     if (hold->json) {
         cv_json_open(&json, NULL, '{');
@@ -64,15 +70,14 @@ static bool show(const struct hold *hold, struct cv_text list)
         cv_resp_next(&list, &client);
         if (!cv_resp_next(&list, &value))
             break;
-        const char *who = show_text(&client, name), *what = show_text(&value, text);
         if (!hold->json) {
-            printf("%" PRId64 "\t%s\t%s\n", number.number, who ? who : "-", what ? what : "-");
+            printf("%" PRId64 "\t%s\t%s\n", number.number, show_text(&client, name), show_text(&value, text));
             continue;
         }
         cv_json_open(&json, NULL, '{');
         cv_json_count(&json, "number", (uint64_t)number.number);
-        cv_json_text(&json, "client", who);
-        cv_json_text(&json, "value", what);
+        hold_json(&json, "client", text_of(&client));
+        hold_json(&json, "value", text_of(&value));
         cv_json_close(&json, '}');
     }
     if (hold->json) {
