@@ -2,20 +2,16 @@
 #include "cli/ask.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "client/connect.h"
 #include "core/wall_clock.h"
 #include "live/net/heap.h"
 #include "live/net/loop.h"
@@ -23,32 +19,6 @@
 #define LARGEST_REPLY ((size_t)256 << 20)
 
 /* ---- connecting ---- */
-
-static bool find_address(const char *text, struct sockaddr_storage *address, socklen_t *length)
-{
-    if (strchr(text, '/')) {
-        struct sockaddr_un *path = (void *)address;
-        if (strlen(text) >= sizeof path->sun_path)
-            return false;
-        *path = (struct sockaddr_un){.sun_family = AF_UNIX};
-        memcpy(path->sun_path, text, strlen(text));
-        *length = sizeof *path;
-        return true;
-    }
-    const char *colon = strrchr(text, ':');
-    char host[256];
-    if (!colon || (size_t)(colon - text) >= sizeof host)
-        return false;
-    memcpy(host, text, (size_t)(colon - text));
-    host[colon - text] = '\0';
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-    if (getaddrinfo(*host ? host : "127.0.0.1", colon + 1, &hints, &found) || !found)
-        return false;
-    memcpy(address, found->ai_addr, found->ai_addrlen);
-    *length = found->ai_addrlen;
-    freeaddrinfo(found);
-    return true;
-}
 
 static bool await(int fd, short what, int64_t until)
 {
@@ -61,25 +31,6 @@ static bool await(int fd, short what, int64_t until)
         if (ready == 0 || errno != EINTR)
             return false;
     }
-}
-
-static bool connect_to(struct ask *ask, const char *address, int64_t until)
-{
-    struct sockaddr_storage where;
-    socklen_t length;
-    int error = 0;
-    socklen_t size = sizeof error;
-    if (!find_address(address, &where, &length))
-        return false;
-    ask->fd = socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (ask->fd < 0)
-        return false;
-    if (connect(ask->fd, (const struct sockaddr *)&where, length) && errno != EINPROGRESS)
-        return false;
-    if (!await(ask->fd, POLLOUT, until) || getsockopt(ask->fd, SOL_SOCKET, SO_ERROR, &error, &size) || error)
-        return false;
-    setsockopt(ask->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-    return true;
 }
 
 static struct cv_tls_context *credentials; /* NULL: plaintext */
@@ -101,29 +52,33 @@ int ask_with(const struct conclave_options *options, struct cv_complaint *compla
     return cv_tls_open(&credentials, CV_TLS_CLIENT, &files, "--", complaint);
 }
 
-static bool secure(struct ask *ask, const char *address, int timeout_ms)
+/* Addresses are read, and connections made, as libconclave does it for the other commands. */
+static bool dial(struct ask *ask, struct cv_text place, int timeout_ms)
 {
-    const char *colon = strrchr(address, ':');
-    char host[256];
-    if (!credentials || !colon || strchr(address, '/'))
+    struct conclave line = {.fd = -1, .wake = -1, .timeout_ms = timeout_ms, .credentials = credentials};
+    const int error = place.length ? cv_client_dial(&line, place)
+                                   : cv_client_fail(&line, CONCLAVE_NO_SERVER, "expected host:port or a path");
+    ask->fd = line.fd;
+    ask->tls = line.tls;
+    if (error)
+        snprintf(ask->why, sizeof ask->why, "%.*s", (int)sizeof ask->why - 1, line.why);
+    return !error;
+}
+
+static bool open_place(struct ask *ask, struct cv_text place, int timeout_ms)
+{
+    struct cv_text reply;
+    *ask = (struct ask){.fd = -1};
+    cv_resp_begin(&ask->out, 1 << 20);
+    if (dial(ask, place, timeout_ms) && ask_command(ask, "HELLO 3", timeout_ms, &reply))
         return true;
-    snprintf(host, sizeof host, "%.*s", (int)(colon - address), address);
-    ask->tls = cv_tls_new(credentials, *host ? host : "127.0.0.1", false);
-    return ask->tls && !cv_line_shake_hands(ask->fd, ask->tls, timeout_ms);
+    ask_close(ask);
+    return false;
 }
 
 bool ask_open(struct ask *ask, const char *address, int timeout_ms)
 {
-    struct cv_text reply, place = cv_text(address);
-    const bool wants_tls = cv_line_wants_tls(&place);
-    address = place.start;
-    *ask = (struct ask){.fd = -1};
-    cv_resp_begin(&ask->out, 1 << 20);
-    if ((!wants_tls || credentials) && connect_to(ask, address, cv_wall_ms() + timeout_ms) &&
-        secure(ask, address, timeout_ms) && ask_command(ask, "HELLO 3", timeout_ms, &reply))
-        return true;
-    ask_close(ask);
-    return false;
+    return open_place(ask, cv_text(address), timeout_ms);
 }
 
 void ask_close(struct ask *ask)
@@ -133,7 +88,9 @@ void ask_close(struct ask *ask)
     cv_tls_free(ask->tls);
     free(ask->in);
     cv_resp_end(&ask->out);
-    *ask = (struct ask){.fd = -1};
+    struct ask closed = {.fd = -1};
+    memcpy(closed.why, ask->why, sizeof closed.why);
+    *ask = closed;
 }
 
 const char *ask_servers(const char *given)
@@ -144,15 +101,17 @@ const char *ask_servers(const char *given)
 
 bool ask_open_any(struct ask *ask, const char *servers, int timeout_ms)
 {
-    struct cv_text rest = cv_text(servers), one;
-    while (cv_text_take(&rest, ',', &one)) {
-        char *address = strndup(one.start, one.length);
-        const bool open = address && ask_open(ask, address, timeout_ms);
-        free(address);
-        if (open)
+    const size_t count = cv_client_servers(servers);
+    *ask = (struct ask){.fd = -1, .why = "expected host:port or a path"};
+    for (size_t turn = 0; turn < count; turn++)
+        if (open_place(ask, cv_client_server(servers, turn), timeout_ms))
             return true;
-    }
     return false;
+}
+
+int ask_refuse_none(const struct ask *ask, const char *servers)
+{
+    return command_refuse("%s: no node answers%s%s", servers, *ask->why ? ": " : "", ask->why);
 }
 
 /* ---- talking ---- */

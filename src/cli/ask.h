@@ -20,6 +20,7 @@ struct ask {
     size_t room;  /* its size */
     size_t taken; /* bytes of the last reply, at its beginning */
     struct cv_resp_writer out;
+    char why[128]; /* it could not be opened; empty: no answer came */
 };
 
 /*
@@ -74,9 +75,11 @@ struct cv_text ask_text(struct cv_text reply);
 /* Takes the next item of an array. Begin with the reply and with *left = UINT64_MAX. */
 bool ask_each(struct cv_text *array, uint64_t *left, struct cv_text *item);
 
-/* Where clients look for nodes: the given list, else CONCLAVE_SERVER, else the default. Separated by commas. */
+/* Where clients look for nodes: the given list, else CONCLAVE_SERVER, else the default. See cv_client_server(). */
 const char *ask_servers(const char *given);
-/* Connects to the first server of the list that answers. */
+/* Connects to the first server of the list that answers. False: `why` tells about the last one. */
 bool ask_open_any(struct ask *ask, const char *servers, int timeout_ms);
+/* Prints that line on stderr, and returns EXIT_UNKNOWN. */
+int ask_refuse_none(const struct ask *ask, const char *servers);
 
 #endif

@@ -3,6 +3,7 @@
 disk."""
 
 import json
+import os
 import shutil
 import signal
 import socket
@@ -13,7 +14,7 @@ import threading
 import time
 
 from group import Group
-from harness import CONCLAVE, PATIENCE, Client, Cluster, main
+from harness import CONCLAVE, PATIENCE, Client, Cluster, Node, main
 from secured import Secured, World
 
 CHECKS = ["majority", "members", "links", "identity", "view", "lease", "configuration", "version", "loop", "detector",
@@ -351,6 +352,24 @@ def told_by_fakes():
         assert code == 1 and troubles(findings) == {("view", "problem")}, "a group static is split"
 
 
+def lists_of_servers():
+    """All commands read one list in one way, whatever separates it, and say in one line what is no address in it."""
+    with Node() as node:
+        for separator in (",", " ", " , ", "\t"):
+            for command in (("status",), ("doctor",), ("members", "x"), ("lock", "x", "--", "true")):
+                done = subprocess.run([CONCLAVE, *command], env={**os.environ, "CONCLAVE_SERVER": f"/nowhere/s{separator}{node.address()}"},
+                                      capture_output=True, text=True, check=False)
+                assert done.returncode == (command[0] == "doctor") and not done.stderr, (separator, done)
+    for servers, why in ((":17700", "neither host:port nor the path of a socket"), ("a:b:c", "neither host:port nor the path of a socket"),
+                         ("127.0.0.1:x", "neither host:port nor the path of a socket"), ("/nowhere/s", "No such file or directory"),
+                         (" , ", "")):
+        for command, code in ((("status",), 2), (("doctor",), 2), (("leave",), 2), (("members", "x"), 123), (("lock", "x", "--", "true"), 123)):
+            done = subprocess.run([CONCLAVE, *command], env={**os.environ, "CONCLAVE_SERVER": servers}, capture_output=True, text=True,
+                                  check=False)
+            assert done.returncode == code or not why, done
+            assert why in done.stderr and done.stderr.count("\n") == 1 and not done.stdout, done
+
+
 def wrong_usage():
     nowhere = ("--connect", "/nowhere/s")
     for words, expected in ((nowhere, "no node answers"), (("--waiting", "x", *nowhere), "--waiting x"),
@@ -385,4 +404,4 @@ def interrupted():
 if __name__ == "__main__":
     sys.exit(main([healthy, one_of_three_is_gone, told_once, far_apart, standbys_are_not_missed, two_of_three_are_gone, one_hangs, two_do_not_hear_each_other,
                    one_is_cut_off, configurations_differ, directory_removed, long_queues_and_holds, certificate_runs_out, told_by_fakes,
-                   wrong_usage, interrupted]))
+                   lists_of_servers, wrong_usage, interrupted]))

@@ -183,7 +183,7 @@ static int run(struct request *request, int argc, char **argv)
     if (!read_options(request, argc, argv, &code))
         return code;
     if (!ask_open_any(&ask, request->servers, ANSWER_MS))
-        return command_refuse("%s: no node answers", request->servers);
+        return ask_refuse_none(&ask, request->servers);
     code = change(&ask, request);
     ask_close(&ask);
     return code;

@@ -191,8 +191,10 @@ bool status_gather(struct status *status, const char *servers)
     struct ask first, other;
     struct cv_text view;
     *status = (struct status){0};
-    if (!ask_open_any(&first, servers, ANSWER_MS))
+    if (!ask_open_any(&first, servers, ANSWER_MS)) {
+        snprintf(status->refusal, sizeof status->refusal, "no node answers%s%s", *first.why ? ": " : "", first.why);
         return false;
+    }
     bool told = ask_command(&first, "VIEW", ANSWER_MS, &view);
     if (told && *view.start == CV_RESP_ERROR) {
         copy(status->refusal, sizeof status->refusal, ask_text(view));

@@ -43,7 +43,7 @@ struct status_kind {
 };
 
 struct status {
-    char refusal[128]; /* the error that the server sent instead of an answer */
+    char refusal[192]; /* why there is no answer, or the error that the server sent instead of one */
     int64_t epoch;
     int64_t coordinator; /* -1: there is none */
     char election[32];   /* the algorithm */

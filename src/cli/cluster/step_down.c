@@ -78,7 +78,7 @@ int command_step_down(int argc, char **argv)
         return code;
     request.servers = ask_servers(request.servers);
     if (!ask_open_any(&ask, request.servers, ANSWER_MS))
-        return command_refuse("%s: no node answers", request.servers);
+        return ask_refuse_none(&ask, request.servers);
     code = step_down(&ask, &request);
     ask_close(&ask);
     return code;

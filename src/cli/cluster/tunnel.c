@@ -126,7 +126,7 @@ int command_tunnel(int argc, char **argv)
         return command_fail(error, &complaint);
     const char *servers = ask_servers(request.options.servers);
     if (!ask_open_any(&ask, servers, TIMEOUT_MS))
-        return command_refuse("%s: no node answers", servers);
+        return ask_refuse_none(&ask, servers);
     carry(&ask);
     ask_close(&ask);
     return EXIT_HELD;

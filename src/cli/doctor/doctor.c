@@ -221,6 +221,15 @@ static bool look(const struct request *request, struct doctor_group *group, stru
     return true;
 }
 
+static int explain(const struct request *request, const struct doctor_group *group)
+{
+    const char *why =
+        group->dead_end_count ? group->dead_ends[group->dead_end_count - 1].why : "expected host:port or a path";
+    if (*group->refusal)
+        return command_refuse("%s: %s", request->addresses, group->refusal);
+    return command_refuse("%s: no node answers%s%s", request->addresses, *why ? ": " : "", why);
+}
+
 static int visit(const struct request *request, struct doctor_group *group)
 {
     struct doctor_report report;
@@ -232,7 +241,7 @@ static int visit(const struct request *request, struct doctor_group *group)
         told = look(request, group, &report);
     }
     if (!told)
-        return command_refuse("%s: %s", request->addresses, *group->refusal ? group->refusal : "no node answers");
+        return explain(request, group);
     if (request->json)
         write_json(group, &report);
     else

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "client/connect.h"
 #include "core/printable.h"
 #include "core/wall_clock.h"
 
@@ -171,16 +172,18 @@ static void show_progress(const char *address)
         fprintf(stderr, "\r\033[K%s%s%s", *address ? "asking " : "", cv_brief(address).text, *address ? " ..." : "");
 }
 
-/* The member that answers at that address, or NULL. *silent: it accepted the connection, but sent nothing. */
-static struct doctor_member *ask_at(struct doctor_group *group, const char *address, bool *silent)
+/*
+ * The member that answers at that address, or NULL. *silent: it accepted the connection, but sent nothing. `ask` is
+ * closed, and tells why there was no connection.
+ */
+static struct doctor_member *ask_at(struct doctor_group *group, struct ask *ask, const char *address, bool *silent)
 {
-    struct ask ask;
     struct doctor_member *member = NULL;
     const int64_t begun = cv_wall_ms();
     show_progress(address);
-    if (ask_open(&ask, address, ANSWER_MS)) {
-        member = ask_member(group, &ask);
-        ask_close(&ask);
+    if (ask_open(ask, address, ANSWER_MS)) {
+        member = ask_member(group, ask);
+        ask_close(ask);
     }
     *silent = !member && cv_wall_ms() - begun >= ANSWER_MS;
     return member;
@@ -198,17 +201,21 @@ static void learn_addresses(struct doctor_group *group)
 
 static void ask_given(struct doctor_group *group, const char *servers)
 {
-    struct cv_text rest = cv_text(servers), one;
-    while (!command_interrupted && cv_text_take(&rest, ',', &one)) {
+    const size_t count = cv_client_servers(servers);
+    for (size_t turn = 0; !command_interrupted && turn < count; turn++) {
+        const struct cv_text one = cv_client_server(servers, turn);
         char address[128];
         bool silent;
-        copy(address, sizeof address, one);
-        struct doctor_member *member = ask_at(group, address, &silent);
+        struct ask ask;
+        snprintf(address, sizeof address, "%.*s", (int)one.length, one.start);
+        struct doctor_member *member = ask_at(group, &ask, address, &silent);
         if (member) {
             memcpy(member->address, address, sizeof address);
         } else if (group->dead_end_count < DOCTOR_MOST_ADDRESSES) {
-            memcpy(group->dead_ends[group->dead_end_count].address, address, sizeof address);
-            group->dead_ends[group->dead_end_count++].silent = silent;
+            struct doctor_dead_end *dead_end = &group->dead_ends[group->dead_end_count++];
+            memcpy(dead_end->address, address, sizeof address);
+            memcpy(dead_end->why, ask.why, sizeof ask.why);
+            dead_end->silent = silent;
         }
     }
 }
@@ -232,9 +239,10 @@ bool doctor_gather(struct doctor_group *group, const char *servers)
         const int64_t id = next->id;
         char address[sizeof next->address];
         bool silent;
+        struct ask ask;
         memcpy(address, next->address, sizeof address);
         next->asked = true;
-        ask_at(group, address, &silent);
+        ask_at(group, &ask, address, &silent);
         member_of(group, id)->silent = silent; /* it may have moved when others were inserted */
     }
     show_progress("");

@@ -34,20 +34,24 @@ struct doctor_member {
     uint32_t seen;
 };
 
+/* A given address at which no node answers. */
+struct doctor_dead_end {
+    char address[128];
+    bool silent;
+    char why[128]; /* there is no connection; empty: there is, but no answer came */
+};
+
 struct doctor_group {
     struct doctor_member members[CV_MAX_MEMBERS]; /* by id */
     uint32_t count;
-    struct {
-        char address[128];
-        bool silent;
-    } dead_ends[DOCTOR_MOST_ADDRESSES]; /* given addresses at which no node answers */
+    struct doctor_dead_end dead_ends[DOCTOR_MOST_ADDRESSES];
     uint32_t dead_end_count;
     char refusal[128]; /* the last error that a node sent */
     bool raft;
     bool tied; /* two, with a tie-breaker */
 };
 
-/* Asks at each of the addresses, separated by commas, then every member that these name. False if no node answers. */
+/* Asks at each address of the list, then every member that these name. False if no node answers. */
 bool doctor_gather(struct doctor_group *group, const char *servers);
 void doctor_free(struct doctor_group *group);
 

@@ -143,8 +143,9 @@ static void check_members(const struct doctor_group *group, const struct doctor_
     for (uint32_t i = 0; i < group->dead_end_count; i++)
         if (!is_known(group, group->dead_ends[i].address))
             doctor_find(report, "members", DOCTOR_WARNING, "see whether the address is right, and a node runs there",
-                        "%s %s", group->dead_ends[i].address,
-                        group->dead_ends[i].silent ? "accepts the connection, but does not answer" : "does not answer");
+                        "%s %s%s%s", group->dead_ends[i].address,
+                        group->dead_ends[i].silent ? "accepts the connection, but does not answer" : "does not answer",
+                        *group->dead_ends[i].why ? ": " : "", group->dead_ends[i].why);
     if (!wrong && !group->dead_end_count)
         doctor_find(report, "members", DOCTOR_WELL, NULL, "%u of %u answer%s", answering, group->count,
                     answering < group->count ? ", the others are heard by their peers, or standbys" : "");

@@ -96,6 +96,13 @@ static int fail(const struct hold *hold, const char *why)
     return HOLD_NO_SERVER;
 }
 
+static int fail_to_open(const struct hold *hold, const struct ask *ask)
+{
+    char why[sizeof ask->why + 32];
+    snprintf(why, sizeof why, "no server answers%s%s", *ask->why ? ": " : "", ask->why);
+    return fail(hold, why);
+}
+
 /* "members", the name, the list. */
 static struct cv_text list_of(struct cv_text push)
 {
@@ -138,8 +145,8 @@ static int print_members(const struct hold *hold)
         command_refuse("%s", complaint.text);
         return HOLD_TROUBLE;
     }
-    const int code = ask_open_any(&ask, ask_servers(hold->server.servers), ANSWER_MS) ? print(hold, &ask)
-                                                                                      : fail(hold, "no server answers");
+    const bool open = ask_open_any(&ask, ask_servers(hold->server.servers), ANSWER_MS);
+    const int code = open ? print(hold, &ask) : fail_to_open(hold, &ask);
     ask_close(&ask);
     return code;
 }
