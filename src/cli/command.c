@@ -124,9 +124,11 @@ unsigned command_width(void)
 
 const char *command_clock_in(int64_t ms, char text[COMMAND_CLOCK_BYTES])
 {
-    const time_t then = time(NULL) + (time_t)((ms + 999) / 1000);
-    struct tm local;
-    if (!localtime_r(&then, &local) || !strftime(text, COMMAND_CLOCK_BYTES, "%H:%M:%S", &local))
+    const time_t now = time(NULL), then = now + (time_t)((ms + 999) / 1000);
+    struct tm today, local;
+    const bool known = localtime_r(&now, &today) && localtime_r(&then, &local);
+    const bool dated = known && (local.tm_yday != today.tm_yday || local.tm_year != today.tm_year);
+    if (!known || !strftime(text, COMMAND_CLOCK_BYTES, dated ? "%Y-%m-%d %H:%M:%S" : "%H:%M:%S", &local))
         text[0] = '\0';
     return text;
 }

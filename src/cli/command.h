@@ -80,8 +80,8 @@ int command_exit_code(enum cv_verdict verdict);
 bool command_colour(void);
 unsigned command_width(void);
 
-/* The time of day in so many milliseconds from now, "07:31:05". */
-#define COMMAND_CLOCK_BYTES 16u
+/* The time of day in so many milliseconds from now, "07:31:05"; with its date, if that is not today's. */
+#define COMMAND_CLOCK_BYTES 24u
 const char *command_clock_in(int64_t ms, char text[COMMAND_CLOCK_BYTES]);
 
 /* A line on a terminal about something that takes longer than two seconds. */

@@ -357,6 +357,11 @@ def lists_of_servers():
     with Node() as node:
         for separator in (",", " ", " , ", "\t"):
             for command in (("status",), ("doctor",), ("members", "x"), ("lock", "x", "--", "true")):
+        fact("grace_ms", 3 * 86400000, "grace", "warning", time.strftime("until %Y-%m-%d ", time.localtime(time.time() + 3 * 86400)))
+        fake.facts[2].update(grace_ms=600, serves=1)
+        said = [text for check, _, text in fake.examine()[1] if check == "majority"]
+        assert said == ["3 of 3 members that have a vote are there; nothing new is granted before the time of grace is over"], said
+        fake.facts[2].update(grace_ms=0)
                 done = subprocess.run([CONCLAVE, *command], env={**os.environ, "CONCLAVE_SERVER": f"/nowhere/s{separator}{node.address()}"},
                                       capture_output=True, text=True, check=False)
                 assert done.returncode == (command[0] == "doctor") and not done.stderr, (separator, done)

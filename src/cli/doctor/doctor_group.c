@@ -65,6 +65,17 @@ static bool is_heard(const struct doctor_group *group, const struct doctor_membe
     return heard;
 }
 
+/* Until the time of grace is over; 0: there is none. */
+static int64_t grace_left_ms(const struct doctor_group *group)
+{
+    int64_t left_ms = 0;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const int64_t grace_ms = doctor_number(&group->members[i], "grace_ms", 0);
+        left_ms = grace_ms > left_ms ? grace_ms : left_ms;
+    }
+    return left_ms;
+}
+
 /* `group raft` grants while a majority of the voters is connected, and not without one. */
 static void check_majority(const struct doctor_group *group, const struct doctor_limits *limits,
                            struct doctor_report *report)
@@ -87,8 +98,9 @@ static void check_majority(const struct doctor_group *group, const struct doctor
             list(&troubles, "; ", "node %lld: %.*s", (long long)it->id, (int)trouble.length, trouble.start);
     }
     if (serving)
-        doctor_find(report, "majority", DOCTOR_WELL, NULL,
-                    "%u of %u members that have a vote are there; locks are granted", there, voters);
+        doctor_find(
+            report, "majority", DOCTOR_WELL, NULL, "%u of %u members that have a vote are there; %s", there, voters,
+            grace_left_ms(group) ? "nothing new is granted before the time of grace is over" : "locks are granted");
     else if (group->raft && 2 * there <= voters)
         doctor_find(
             report, "majority", DOCTOR_PROBLEM,
@@ -350,13 +362,9 @@ static void check_votes(const struct doctor_group *group, const struct doctor_li
 static void check_grace(const struct doctor_group *group, const struct doctor_limits *limits,
                         struct doctor_report *report)
 {
-    int64_t left_ms = 0;
+    const int64_t left_ms = grace_left_ms(group);
     char until[COMMAND_CLOCK_BYTES];
     (void)limits;
-    for (uint32_t i = 0; i < group->count; i++) {
-        const int64_t grace_ms = doctor_number(&group->members[i], "grace_ms", 0);
-        left_ms = grace_ms > left_ms ? grace_ms : left_ms;
-    }
     if (left_ms)
         doctor_find(report, "grace", DOCTOR_WARNING,
                     "wait, and start no node anew meanwhile: it is as long as the longest TTL that clients have used",
