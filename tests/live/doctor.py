@@ -109,16 +109,39 @@ def far_apart():
             group.__exit__()
 
 
-def standbys_are_not_missed():
-    """The doctor misses a standby only after it has been a member of a view."""
+def members_that_never_came():
+    """A member that was asked for, but that nobody has ever heard, is a finding like others."""
+    with Cluster(3, record=False) as cluster:
+        cluster.await_view([1, 2, 3])
+        client = cluster.client(1)
+        assert client.ask("JOIN", 4, "127.0.0.1:1") == "OK"
+        end = time.monotonic() + PATIENCE
+        while len(client.ask("VIEW")["members"]) < 4:
+            assert time.monotonic() < end, client.ask("VIEW")
+            time.sleep(0.02)
+        client.close()
+        code, findings = examine([cluster.address(1)])
+        assert code == 1 and troubles(findings) == {("members", "warning")}, findings
+        assert "node 4 has never come" in words_of(findings, "members"), findings
+
+
+def standbys_are_missed():
+    """A standby that belongs to the group is missed, be it that it has not been started yet or that it has died."""
     group = Group(4, standbys=[4])
     group.start(1, 2, 3)
     group.await_view([1, 2, 3])
     addresses = [group.address(node) for node in (1, 2, 3)]
     try:
-        assert examine(addresses)[0] == 0
+        end = time.monotonic() + PATIENCE
+        while len(group.view(1)["members"]) < 4:
+            assert time.monotonic() < end, group.view(1)
+            time.sleep(0.02)
+        code, findings = examine(addresses)
+        assert code == 1 and troubles(findings) == {("members", "warning")}, findings
+        assert "node 4 has never come" in words_of(findings, "members"), findings
         group.start(4)
         group.await_view()
+        assert examine(all_of(group))[0] == 0
         group.kill(4)
         group.await_view([1, 2, 3])
         code, findings = examine(addresses)
@@ -334,6 +357,11 @@ def told_by_fakes():
         fact("mistakes", 11, "detector", "warning", "11 times in 100 min")
         fact("trouble_with_3", "certificate verify failed", "tls", "problem", "node 2 and node 3 do not trust")
         fact("grace_ms", 4000, "grace", "warning", "new grants wait")
+        fact("grace_ms", 3 * 86400000, "grace", "warning", time.strftime("until %Y-%m-%d ", time.localtime(time.time() + 3 * 86400)))
+        fake.facts[2].update(grace_ms=600, serves=1)
+        said = [text for check, _, text in fake.examine()[1] if check == "majority"]
+        assert said == ["3 of 3 members that have a vote are there; nothing new is granted before the time of grace is over"], said
+        fake.facts[2].update(grace_ms=0)
         fake.facts[2]["raft_leader"] = 2
         fact("log_voters", "1,2", "votes", "warning", "node 3 is to vote")
         fact("certificate_expires", int(time.time()) - 100, "tls", "problem", "has run out")
@@ -357,11 +385,6 @@ def lists_of_servers():
     with Node() as node:
         for separator in (",", " ", " , ", "\t"):
             for command in (("status",), ("doctor",), ("members", "x"), ("lock", "x", "--", "true")):
-        fact("grace_ms", 3 * 86400000, "grace", "warning", time.strftime("until %Y-%m-%d ", time.localtime(time.time() + 3 * 86400)))
-        fake.facts[2].update(grace_ms=600, serves=1)
-        said = [text for check, _, text in fake.examine()[1] if check == "majority"]
-        assert said == ["3 of 3 members that have a vote are there; nothing new is granted before the time of grace is over"], said
-        fake.facts[2].update(grace_ms=0)
                 done = subprocess.run([CONCLAVE, *command], env={**os.environ, "CONCLAVE_SERVER": f"/nowhere/s{separator}{node.address()}"},
                                       capture_output=True, text=True, check=False)
                 assert done.returncode == (command[0] == "doctor") and not done.stderr, (separator, done)
@@ -407,6 +430,6 @@ def interrupted():
 
 
 if __name__ == "__main__":
-    sys.exit(main([healthy, one_of_three_is_gone, told_once, far_apart, standbys_are_not_missed, two_of_three_are_gone, one_hangs, two_do_not_hear_each_other,
+    sys.exit(main([healthy, one_of_three_is_gone, told_once, far_apart, members_that_never_came, standbys_are_missed, two_of_three_are_gone, one_hangs, two_do_not_hear_each_other,
                    one_is_cut_off, configurations_differ, directory_removed, long_queues_and_holds, certificate_runs_out, told_by_fakes,
                    lists_of_servers, wrong_usage, interrupted]))

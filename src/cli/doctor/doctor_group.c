@@ -136,10 +136,16 @@ static void check_members(const struct doctor_group *group, const struct doctor_
         int64_t unheard_ms;
         const bool heard = is_heard(group, it, &unheard_ms), votes = doctor_votes(group, it);
         answering += it->answers;
-        if (it->answers || (!votes && unheard_ms < 0)) /* a standby that has not joined yet is not missing */
+        if (it->answers)
             continue;
         wrong += it->asked || !heard;
-        if (!heard)
+        if (!heard && !votes && unheard_ms < 0)
+            doctor_find(report, "members", DOCTOR_WARNING,
+                        "start it, and see whether its peers have the right address; if it is not to come, take it out "
+                        "by conclave leave",
+                        "node %lld has never come: no vote, %s by its peers", (long long)it->id,
+                        since(unheard_ms, text));
+        else if (!heard)
             doctor_find(report, "members", votes ? DOCTOR_PROBLEM : DOCTOR_WARNING,
                         it->silent ? "see what its machine is doing: stopped, out of memory, or waiting for a disk"
                                    : "start it, or see on its machine why it ended: journalctl -u 'conclave*'",
@@ -160,7 +166,7 @@ static void check_members(const struct doctor_group *group, const struct doctor_
                         *group->dead_ends[i].why ? ": " : "", group->dead_ends[i].why);
     if (!wrong && !group->dead_end_count)
         doctor_find(report, "members", DOCTOR_WELL, NULL, "%u of %u answer%s", answering, group->count,
-                    answering < group->count ? ", the others are heard by their peers, or standbys" : "");
+                    answering < group->count ? ", the others are heard by their peers" : "");
 }
 
 /* ---- connections ---- */
