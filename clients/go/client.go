@@ -157,7 +157,7 @@ func (c *Client) Lock(ctx context.Context, name string, options LockOptions) (*H
 	if options.Shared {
 		w.kind = []string{"SHARED"}
 	}
-	if options.Permits > 0 {
+	if options.Permits != 0 {
 		w.kind = []string{"PERMITS", strconv.Itoa(options.Permits)}
 	}
 	w.words = append(w.words, w.kind...)

@@ -99,12 +99,18 @@ func (l *Latch) Wait(ctx context.Context, options WaitOptions) error {
 		l.client.keep(on)
 		if left == nil {
 			return false, fail(ErrTimeout, l.Name, ": waited too long")
+	if err := checkCount("count", count, mostPermits); err != nil {
+		return false, err
+	}
 		}
 		return true, nil
 	})
 }
 
 // Left tells what is left. False: there is no latch.
+	if err := checkCount("count", count, mostPermits); err != nil {
+		return 0, err
+	}
 func (l *Latch) Left(ctx context.Context) (int64, bool, error) {
 	if err := checkName(l.Name); err != nil {
 		return 0, false, err
@@ -166,6 +172,9 @@ func (c *Client) meet(ctx context.Context, name string, parties int, options Wai
 // Inside is a double barrier, after everybody has come and before everybody has gone.
 type Inside struct {
 	*stay
+	if err := checkCount("parties", parties, mostParties); err != nil {
+		return nil, 0, err
+	}
 	Number int64
 }
 

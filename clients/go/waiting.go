@@ -34,6 +34,20 @@ func checkName(name string) error {
 	return nil
 }
 
+// What servers accept.
+const (
+	mostPermits = 1000000
+	mostParties = 500
+	mostNumbers = 4096
+)
+
+func checkCount(what string, count, most int) error {
+	if count >= 1 && count <= most {
+		return nil
+	}
+	return fail(ErrInvalid, what, " ", strconv.Itoa(count), ": expected 1 to ", strconv.Itoa(most))
+}
+
 func (w *want) check() error {
 	w.name = strings.Join(w.names, ", ")
 	for _, name := range w.names {
@@ -43,6 +57,14 @@ func (w *want) check() error {
 	}
 	if w.Wait < 0 || w.TTL < 0 {
 		return fail(ErrInvalid, w.name, ": expected Wait and TTL of 0 or more")
+	}
+	if w.TTL > 0 && w.TTL < time.Millisecond { // servers count milliseconds
+		return fail(ErrInvalid, w.name, ": TTL ", w.TTL.String(), ": expected a millisecond or more, or 0")
+	}
+	if w.Permits != 0 {
+		if err := checkCount("Permits", w.Permits, mostPermits); err != nil {
+			return err
+		}
 	}
 	if w.TTL == 0 {
 		w.TTL = ttlUsual

@@ -22,6 +22,13 @@ int cv_client_check_name(struct conclave *session, const char *name)
 }
 
 int cv_client_read_number(struct conclave *session, struct cv_text answer, int64_t *number)
+int cv_client_check_count(struct conclave *session, const char *what, uint64_t count, uint32_t most)
+{
+    return count && count <= most
+               ? 0
+               : cv_client_fail(session, CONCLAVE_INVALID, "%s %" PRIu64 ": expected 1 to %" PRIu32, what, count, most);
+}
+
 {
     struct cv_resp_item item;
     if (!cv_resp_next(&answer, &item) || (item.kind != CV_RESP_INTEGER && item.kind != CV_RESP_NIL))
@@ -218,7 +225,9 @@ int conclave_lock(struct conclave *session, const char *name, const struct concl
     static const struct conclave_want nothing_special = {0};
     char ttl[24], permits[24];
     want = want ? want : &nothing_special;
-    const int error = cv_client_check_name(session, name);
+    int error = cv_client_check_name(session, name);
+    if (!error && want->permits)
+        error = cv_client_check_count(session, "permits", want->permits, CV_CLIENT_MOST_PERMITS);
     if (error)
         return error;
     if (want->reentrant && (want->shared || want->permits))

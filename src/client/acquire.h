@@ -6,6 +6,8 @@
 #include "client/interest.h"
 
 int cv_client_check_name(struct conclave *session, const char *name);
+/* CONCLAVE_INVALID unless it is 1 to `most`. */
+int cv_client_check_count(struct conclave *session, const char *what, uint64_t count, uint32_t most);
 /* Reads an answer that is a number; CONCLAVE_TIMEOUT: it is nil. */
 int cv_client_read_number(struct conclave *session, struct cv_text answer, int64_t *number);
 /* Adds the words for a time to live; `ttl` is room for one of them. */
@@ -16,6 +18,11 @@ void cv_client_want_ttl(const struct conclave *session, uint64_t ttl_ms, char tt
  */
 int cv_client_acquire(struct conclave *session, enum cv_client_kind kind, const struct cv_client_words *words,
                       uint64_t wait_ms, uint64_t ttl_ms, const struct conclave_want *want, uint64_t *fences);
+/* What servers accept. */
+#define CV_CLIENT_MOST_PERMITS 1000000u
+#define CV_CLIENT_MOST_PARTIES 500u
+#define CV_CLIENT_MOST_NUMBERS 4096u
+
 /* Ends what has that fence, by UNLOCK or RESIGN, with another server if the first is lost meanwhile. */
 int cv_client_end(struct conclave *session, const char *command, const char *name, uint64_t fence, bool secret);
 

@@ -16,6 +16,7 @@
 
 #include "client/connect.h"
 #include "client/interest.h"
+#include "core/parse.h"
 #include "core/printable.h"
 #include "core/wall_clock.h"
 
@@ -465,9 +466,10 @@ static int take_name(struct conclave *session, const char *name)
     const size_t length = strlen(name);
     for (size_t i = 0; i <= length; i++)
         if (length > CONCLAVE_CLIENT_BYTES || (i < length && (name[i] < '!' || name[i] > '~')))
-            return cv_client_fail(session, CONCLAVE_INVALID,
-                                  "a client's name has up to %d printable characters of ASCII, and no spaces",
-                                  CONCLAVE_CLIENT_BYTES);
+            return cv_client_fail(
+                session, CONCLAVE_INVALID,
+                "client %s: expected a client's name of up to %d printable characters of ASCII, no spaces",
+                cv_brief(name).text, CONCLAVE_CLIENT_BYTES);
     session->client = strdup(name);
     return session->client ? 0 : cv_client_no_memory(session);
 }

@@ -70,7 +70,9 @@ int conclave_latch_set(struct conclave *session, const char *name, uint64_t coun
     int64_t number = 0;
     snprintf(digits, sizeof digits, "%" PRIu64, count);
     const struct cv_client_words words = {.count = 4, .word = {"LATCH", name, "SET", digits}};
-    const int error = ask(session, &words, &number);
+    int error = cv_client_check_count(session, "count", count, CV_CLIENT_MOST_PERMITS);
+    if (!error)
+        error = ask(session, &words, &number);
     if (set)
         *set = !error && number == 1;
     return error;
@@ -82,7 +84,9 @@ int conclave_latch_down(struct conclave *session, const char *name, uint64_t cou
     int64_t number = 0;
     snprintf(digits, sizeof digits, "%" PRIu64, count);
     const struct cv_client_words words = {.count = 4, .word = {"LATCH", name, "DOWN", digits}};
-    const int error = ask(session, &words, &number);
+    int error = cv_client_check_count(session, "count", count, CV_CLIENT_MOST_PERMITS);
+    if (!error)
+        error = ask(session, &words, &number);
     if (!error && left)
         *left = (uint64_t)number;
     return error;
@@ -132,7 +136,8 @@ int conclave_barrier(struct conclave *session, const char *name, uint32_t partie
     char digits[24];
     snprintf(digits, sizeof digits, "%" PRIu32, parties);
     const struct cv_client_words words = {.count = 3, .word = {"BARRIER", name, digits}};
-    return meet(session, &words, wait_ms, meeting);
+    const int error = cv_client_check_count(session, "parties", parties, CV_CLIENT_MOST_PARTIES);
+    return error ? error : meet(session, &words, wait_ms, meeting);
 }
 
 int conclave_barrier_enter(struct conclave *session, const char *name, uint32_t parties, int64_t wait_ms,
@@ -142,7 +147,9 @@ int conclave_barrier_enter(struct conclave *session, const char *name, uint32_t 
     snprintf(digits, sizeof digits, "%" PRIu32, parties);
     const struct cv_client_words words = {.count = 4, .word = {"BARRIER", name, digits, "ENTER"}};
     uint64_t number = 0;
-    const int error = meet(session, &words, wait_ms, &number);
+    int error = cv_client_check_count(session, "parties", parties, CV_CLIENT_MOST_PARTIES);
+    if (!error)
+        error = meet(session, &words, wait_ms, &number);
     if (error)
         return error;
     struct cv_client_interest *inside = cv_client_remember(session, CV_CLIENT_INSIDE, name, (struct cv_text){NULL, 0});

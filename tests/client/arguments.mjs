@@ -12,6 +12,13 @@ const wrong = [
   () => client.lock("x", { onLost: 5 }),
   () => client.lock("x", null),
   () => client.lock("x", { waitMs: 1.5 }),
+  () => client.lock("x", { waitMs: 2 ** 41 }),
+  () => client.lock("x", { permits: 0 }),
+  () => client.lock("x", { permits: 1.5 }),
+  () => client.lock("x", { permits: Number.NaN }),
+  () => client.campaign("x", { priority: -1 }),
+  () => client.barrier("x", 1.5),
+  () => client.latch("x").set("3"),
   () => client.campaign("x", { shared: true }),
   () => client.campaign("x", { value: "y".repeat(1025) }),
   () => client.lockAll("orders"),
@@ -41,4 +48,8 @@ const wrong = [
 for (const ask of wrong)
   await assert.rejects(async () => ask(), { kind: "invalid", message: /^[^\n]+$/ }, String(ask));
 await assert.rejects(client.lock("x", { ttlMs: undefined, permits: undefined }), { kind: "no-server" });
-await client.close();
+const closing = client.close();
+for (const ask of [() => client.lock("z"), () => client.leader("z"), () => client.join("z")])
+  await assert.rejects(ask, { kind: "invalid", message: "the client is closed" });
+await closing;
+await assert.rejects(client.lock("z"), { kind: "invalid" });

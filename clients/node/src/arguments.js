@@ -4,6 +4,12 @@
 import { Invalid } from "./errors.js";
 
 const VALUE_BYTES = 1024;
+// What servers accept at most.
+export const MOST_PERMITS = 1000000;
+export const MOST_PARTIES = 500;
+export const MOST_NUMBERS = 4096;
+export const MOST_PRIORITY = 2 ** 32 - 1;
+const LONGEST_MS = 2 ** 40;
 
 /** An option that is not known is a mistake: `ttl` in place of `ttlMs` would silently be ten seconds. */
 export function known(options, names) {
@@ -15,6 +21,17 @@ export function known(options, names) {
   for (const [key, value] of Object.entries(options))
     if (/^on[A-Z]/.test(key) && value !== undefined) expectFunction(key, value);
   return options;
+}
+
+function brief(value) {
+  const shown = String(value);
+  return shown.length <= 60 ? shown : `${shown.slice(0, 57)}...`;
+}
+
+export function whole(what, value, least, most) {
+  if (!Number.isSafeInteger(value) || value < least || value > most)
+    throw new Invalid(`${what} ${brief(value)}: expected a whole number, ${least} to ${most}`);
+  return value;
 }
 
 export function expectFunction(what, value) {
@@ -35,8 +52,8 @@ export function checked(names, options = {}, allowed = "") {
   for (const name of names) expectName(name);
   const { waitMs, ttlMs = 10000, everyMs, signal, onLost, onAskback, onPosition } = known(options, allowed);
   for (const [key, value] of Object.entries({ waitMs, ttlMs, everyMs }))
-    if (value !== undefined && !(Number.isSafeInteger(value) && value >= 0))
-      throw new Invalid(`${key} ${value}: expected whole milliseconds of 0 or more`);
+    if (value !== undefined && !(Number.isSafeInteger(value) && value >= 0 && value <= LONGEST_MS))
+      throw new Invalid(`${key} ${brief(value)}: expected whole milliseconds, 0 to ${LONGEST_MS}`);
   return { names, name: names.join(", "), waitMs, ttlMs, signal, onLost, onAskback, onPosition };
 }
 

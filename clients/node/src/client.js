@@ -6,7 +6,17 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { checked, expectFunction, known, published } from "./arguments.js";
+import {
+  checked,
+  expectFunction,
+  known,
+  MOST_NUMBERS,
+  MOST_PARTIES,
+  MOST_PERMITS,
+  MOST_PRIORITY,
+  published,
+  whole,
+} from "./arguments.js";
 import { Broken, Connection, clock, ownName, readCredentials, readServers, within } from "./connection.js";
 import { ConclaveError, Invalid, NoQuorum, NoServer, WaitTimeout } from "./errors.js";
 import { Hold } from "./hold.js";
@@ -25,6 +35,7 @@ export class Client {
   #secret = randomBytes(16).toString("hex"); // of what it holds: with it other servers renew and end that, too
   #idle = [];
   #turn = 0;
+  #closing = false; // what is asked for from now on is refused, and what is held is given back
   #closed = false;
   #end = new AbortController(); // of observations
   #within = new AsyncLocalStorage(); // the holds inside whose bodies this code runs
@@ -52,7 +63,7 @@ export class Client {
       throw new Invalid(`${name}: reentrant expects neither shared nor permits`);
     const around = options.reentrant && this.#within.getStore()?.find((hold) => hold.takeAgain?.(name));
     if (around) return around;
-    const kind = options.shared ? ["SHARED"] : options.permits === undefined ? [] : ["PERMITS", options.permits];
+    const kind = options.shared ? ["SHARED"] : options.permits === undefined ? [] : ["PERMITS", whole("permits", options.permits, 1, MOST_PERMITS)];
     return this.#acquire({ ...want, words: ["LOCK", name, ...kind], kind, ending: "UNLOCK" });
   }
 
@@ -66,7 +77,7 @@ export class Client {
     const want = checked([name], options, `${HOLD} priority value`);
     const value = published(options.value);
     const words = ["CAMPAIGN", name, ...value];
-    if (options.priority !== undefined) words.push("PRIORITY", options.priority);
+    if (options.priority !== undefined) words.push("PRIORITY", whole("priority", options.priority, 0, MOST_PRIORITY));
     return this.#acquire({ ...want, words, kind: ["LEADER", ...value], ending: "RESIGN" });
   }
 
@@ -134,13 +145,13 @@ export class Client {
 
   async barrier(name, parties, options) {
     const want = checked([name], options, "waitMs signal");
-    const [connection, number] = await meet(this, { ...want, words: ["BARRIER", name, parties] });
+    const [connection, number] = await meet(this, { ...want, words: ["BARRIER", name, whole("parties", parties, 1, MOST_PARTIES)] });
     this.keep(connection);
     return number;
   }
 
   async enterBarrier(name, parties, options) {
-    const words = ["BARRIER", name, parties, "ENTER"];
+    const words = ["BARRIER", name, whole("parties", parties, 1, MOST_PARTIES), "ENTER"];
     const [connection, number] = await meet(this, { ...checked([name], options, "waitMs signal onLost"), words });
     return new Inside(this, connection, name, number, options?.onLost);
   }
@@ -165,6 +176,7 @@ export class Client {
 
   async members(name) {
     return readMembers(await this.execute("MEMBERS", checked([name]).name));
+    this.expectOpen();
   }
 
   watchMembers(name, options = {}) {
@@ -181,6 +193,7 @@ export class Client {
     const words = ["ONCE", name, "EVERY", options.everyMs];
     const [connection, fence] = await this.ask({ once: true }, ...words);
     if (fence === null) {
+    this.expectOpen();
       this.keep(connection);
       return false;
     }
@@ -208,6 +221,7 @@ export class Client {
   }
 
   /** The same, but no server is asked again. */
+    this.expectOpen();
   async executeOnce(...words) {
     const [connection, reply] = await this.ask({ once: true }, ...words);
     this.keep(connection);
@@ -215,6 +229,7 @@ export class Client {
   }
 
   /** [the connection, which is the caller's then, the answer]. */
+    this.expectOpen();
   async ask(...words) {
     if (!words.length) throw new Invalid("expected the words of a command");
     const once = words[0].once && words.shift();
@@ -243,6 +258,7 @@ export class Client {
     this.#closed = true;
     for (const connection of this.#idle) connection.close();
   }
+    this.#closing = true;
 
   [Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")]() {
     return this.close();
@@ -260,6 +276,10 @@ export class Client {
   }
 
   /** Tries each server once, but no more when `until` is over. */
+  expectOpen() {
+    if (this.#closing) throw new Invalid("the client is closed");
+  }
+
   async connect(patienceMs = this.timeoutMs, until = Infinity) {
     if (this.#closed) throw new Invalid("the client is closed");
     while (this.#idle.length) {
@@ -316,6 +336,7 @@ export class Client {
         if (error instanceof NoServer && !heard) throw error; // there was no server in the first place
         const now = clock();
         failing = failing === null || now - asked > 1000 ? now : failing;
+    this.expectOpen();
         if (now >= failing + PATIENCE_MS || now >= until + this.timeoutMs) throw error;
         if (now >= until && tries >= this.servers.length) throw error;
         this.giveUp();
@@ -336,7 +357,11 @@ export class Client {
       const undo = (reply) => this.#giveBack(want, readGrant(want, reply)[0]);
       const reply = await this.wait(connection, { words, last, undo, signal: want.signal }, until);
       const hold = reply && new Hold(this, want, connection, asked, ...readGrant(want, reply));
-      if (hold?.held || (await hold?.confirm())) return hold.begin();
+      if (hold?.held || (await hold?.confirm())) {
+        if (!this.#closing) return hold.begin();
+        await hold.begin().release(true);
+        this.expectOpen();
+      }
       this.keep(connection);
       // This process stood still when it was granted, for so long that it may be over.
       if (hold) this.#giveBack(want, hold.fences);
@@ -386,8 +411,9 @@ export class Client {
   }
 
   async #giveBack(want, fences) {
-    const each = (fence, i) => this.execute(want.ending, want.names[i], fence, "SECRET", this.#secret).catch(() => {});
-    if (want.ttlMs) await Promise.all(fences.map(each));
+    const each = async (fence, i) =>
+      this.keep((await this.ask(want.ending, want.names[i], fence, "SECRET", this.#secret))[0]);
+    if (want.ttlMs) await Promise.allSettled(fences.map(each));
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { known, published } from "./arguments.js";
+import { known, MOST_PERMITS, published, whole } from "./arguments.js";
 import { Broken, within } from "./connection.js";
 import { ConclaveError, LockLost, NoServer, WaitTimeout } from "./errors.js";
 
@@ -20,11 +20,11 @@ export class Latch {
   }
 
   async set(count) {
-    return Boolean(await this.#client.executeOnce("LATCH", this.name, "SET", count));
+    return Boolean(await this.#client.executeOnce("LATCH", this.name, "SET", whole("count", count, 1, MOST_PERMITS)));
   }
 
   async down(count = 1) {
-    return this.#client.executeOnce("LATCH", this.name, "DOWN", count);
+    return this.#client.executeOnce("LATCH", this.name, "DOWN", whole("count", count, 1, MOST_PERMITS));
   }
 
   async wait(options = {}) {

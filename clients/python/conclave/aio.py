@@ -16,7 +16,8 @@ import contextlib
 import secrets
 from typing import Any, Callable, Iterable, Optional, Union
 
-from .arguments import callbacks, milliseconds, seconds, text, texts, value as published, waiting, whole
+from .arguments import (MOST_NUMBERS, MOST_PARTIES, MOST_PERMITS, MOST_PRIORITY, callbacks, milliseconds, seconds, text, texts,
+                        value as published, waiting, whole)
 from .connection import Broken, Connection, Credentials, clock, own_name, read_servers
 from .errors import ConclaveError, Invalid, NoQuorum, NoServer, WaitTimeout
 from .hold import NEVER, PAUSE, Acquisition, Hold, Want
@@ -82,7 +83,7 @@ class Client:
             raise Invalid(f"{name}: reentrant expects neither shared nor permits")
         if shared and permits is not None:
             raise Invalid(f"{name}: permits expects no shared")
-        kind = ["SHARED"] if shared else ["PERMITS", whole("permits", permits)] if permits is not None else []
+        kind = ["SHARED"] if shared else ["PERMITS", whole("permits", permits, 1, MOST_PERMITS)] if permits is not None else []
         want = Want(["LOCK", text(name), *kind], "UNLOCK", kind, name, wait, ttl)
         want.owner, want.reentrant = owner, reentrant
         return self._acquisition(want.calling(on_lost, on_askback, on_position))
@@ -139,7 +140,7 @@ class Client:
     async def barrier(self, name: str, parties: int, wait: Optional[float] = None) -> int:
         """Waits until so many have come; the meeting's number, the same for all and above the last one. WaitTimeout: they
         have not, and this one does not count any more. LockLost: the connection broke, and the others may have met."""
-        connection, number = await meet(self, text(name), whole("parties", parties), [], wait)
+        connection, number = await meet(self, text(name), whole("parties", parties, 1, MOST_PARTIES), [], wait)
         self._keep(connection)
         return number
 
@@ -149,7 +150,7 @@ class Client:
 
         async def enter() -> Inside:
             inside = Inside(self, text(name), on_lost)
-            connection, inside.number = await meet(self, name, whole("parties", parties), ["ENTER"], wait)
+            connection, inside.number = await meet(self, name, whole("parties", parties, 1, MOST_PARTIES), ["ENTER"], wait)
             return inside._begin(connection)
 
         return Acquisition(enter)

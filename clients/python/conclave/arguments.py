@@ -6,12 +6,14 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-import sys
 from typing import Any, Iterable
 
 from .errors import Invalid
 
 VALUE_BYTES = 1024
+# What servers accept at most.
+MOST_PERMITS, MOST_PARTIES, MOST_NUMBERS, MOST_PRIORITY = 1000000, 500, 4096, 2**32 - 1
+LONGEST = 2**40 // 1000  # seconds
 
 
 def text(name: Any) -> str:
@@ -33,22 +35,36 @@ def texts(names: Iterable[str]) -> list[str]:
     return [text(name) for name in names]
 
 
-def seconds(what: str, given: Any, least: float = 0, most: float = sys.float_info.max) -> Any:
+def brief(given: Any) -> str:
+    shown = repr(given)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
+def seconds(what: str, given: Any, least: float = 0, most: float = LONGEST) -> Any:
     if not isinstance(given, numbers.Real) or not least <= given <= most:
-        raise Invalid(f"{what} {given!r}: expected seconds, {least} or more")
+        raise Invalid(f"{what} {brief(given)}: expected seconds, {least} to {most}")
     return given
 
 
 def waiting(given: Any) -> float:
-    """None is for ever, too."""
-    return math.inf if given is None else seconds("wait", given, 0, math.inf)
+    """None is for ever, and so is infinity."""
+    return math.inf if given is None or given == math.inf else seconds("wait", given)
 
 
-def whole(what: str, given: Any) -> int:
+def lasting(ttl: Any) -> None:
+    """Servers count milliseconds: less than one would be a hold without a time to live."""
+    if seconds("ttl", ttl) and ttl < 0.001:
+        raise Invalid(f"ttl {brief(ttl)}: expected seconds, 0.001 or more, or 0 for none")
+
+
+def whole(what: str, given: Any, least: int, most: int) -> int:
     try:
-        return operator.index(given)
+        number = operator.index(given)
     except TypeError:
-        raise Invalid(f"{what} {given!r}: expected a whole number") from None
+        number = None
+    if number is None or not least <= number <= most:
+        raise Invalid(f"{what} {brief(given)}: expected a whole number, {least} to {most}")
+    return number
 
 
 def value(given: Any) -> list:

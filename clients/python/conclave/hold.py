@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 from typing import Any, Callable, Coroutine, Generator, Generic, Optional, TypeVar
 
-from .arguments import callbacks, milliseconds, seconds, waiting
+from .arguments import callbacks, lasting, milliseconds, waiting
 from .connection import Broken, clock
 from .errors import ConclaveError, Invalid, LockLost, NoQuorum, NoServer, WaitTimeout
 
@@ -25,7 +25,7 @@ class Want:
 
     def __init__(self, words, ending, kind, name, wait, ttl):
         """`name`: one, or a list of several."""
-        seconds("ttl", ttl)
+        lasting(ttl)
         waiting(wait)
         self.several = isinstance(name, list)
         self.names = name if self.several else [name]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
 
-from .arguments import whole
+from .arguments import MOST_PERMITS, whole
 from .connection import Broken
 from .errors import ConclaveError, LockLost, NoServer, WaitTimeout
 
@@ -23,11 +23,11 @@ class Latch:
 
     async def set(self, count: int) -> bool:
         """False: there is one already that is not open yet."""
-        return bool(await self._client._execute_once("LATCH", self.name, "SET", whole("count", count)))
+        return bool(await self._client._execute_once("LATCH", self.name, "SET", whole("count", count, 1, MOST_PERMITS)))
 
     async def down(self, count: int = 1) -> int:
         """What is left; 0: it is open. Refused if none was set. NoServer: it may have been counted or not."""
-        return await self._client._execute_once("LATCH", self.name, "DOWN", whole("count", count))
+        return await self._client._execute_once("LATCH", self.name, "DOWN", whole("count", count, 1, MOST_PERMITS))
 
     async def wait(self, wait: Optional[float] = None) -> None:
         """Until it is open; WaitTimeout after so many seconds. Refused if none was set, or if it was cleared."""

@@ -40,6 +40,19 @@ int hold_take_ask_back(void *request, const char *value, struct cv_complaint *co
                        cv_brief(value).text);
 }
 
+int hold_take_client(void *request, const char *value, struct cv_complaint *complaint)
+{
+    bool good = strlen(value) <= CONCLAVE_CLIENT_BYTES;
+    for (const char *at = value; *at && good; at++)
+        good = *at >= '!' && *at <= '~';
+    if (!good)
+        return cv_complain(complaint,
+                           "--client %s: expected a client's name of up to %d printable characters of ASCII, no spaces",
+                           cv_brief(value).text, CONCLAVE_CLIENT_BYTES);
+    ((struct hold *)request)->client = value;
+    return 0;
+}
+
 bool hold_read(const struct options *options, int argc, char **argv, struct hold *hold, int *code)
 {
     const int next = options_take(options, argc, argv, hold, code);

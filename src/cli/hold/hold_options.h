@@ -13,10 +13,14 @@ int hold_take_ttl(void *request, const char *value, struct cv_complaint *complai
 /* --on-askback ACTION, and its row. */
 int hold_take_ask_back(void *request, const char *value, struct cv_complaint *complaint);
 
+/* --client NAME, and its row. */
+int hold_take_client(void *request, const char *value, struct cv_complaint *complaint);
+
 #define HOLD_CLIENT_ROW                                                                                                \
     {                                                                                                                  \
-        "client", "NAME", OPTION_TEXT, offsetof(struct hold, client),                                                  \
-            .help = "how LOCKS and conclave status name this process (user@host:pid:command)"                          \
+        "client", "NAME", OPTION_TAKE, 0,                                                                              \
+            .help = "how LOCKS and conclave status name this process (user@host:pid:command)",                         \
+            .take = hold_take_client                                                                                   \
     }
 #define HOLD_ASK_BACK_ROW                                                                                              \
     {                                                                                                                  \

@@ -210,14 +210,14 @@ public final class Client implements AutoCloseable {
      * @param wait null: for as long as it takes
      */
     public long barrier(String name, int parties, Duration wait) throws ConclaveException, InterruptedException {
-        Asked met = meet(wait, "BARRIER", checked(name), parties);
+        Asked met = meet(wait, "BARRIER", checked(name), Want.checkCount("parties", parties, Want.MOST_PARTIES));
         keep(met.connection());
         return number(met.reply());
     }
 
     /** A double barrier: returns when so many have come; close it to wait until all of them have left or gone. */
     public Inside enterBarrier(String name, int parties, Duration wait) throws ConclaveException, InterruptedException {
-        Asked met = meet(wait, "BARRIER", checked(name), parties, "ENTER");
+        Asked met = meet(wait, "BARRIER", checked(name), Want.checkCount("parties", parties, Want.MOST_PARTIES), "ENTER");
         return new Inside(this, met.connection(), name, number(met.reply()));
     }
 
@@ -515,6 +515,7 @@ public final class Client implements AutoCloseable {
         Waiting(List<Object> words) {
             this(words, List.of(), push -> {}, reply -> {}, false);
         }
+        want.check();
     }
 
     /** The answer, without losing sight of the server. A wait that ends otherwise leaves nothing behind. */

@@ -18,12 +18,12 @@ public final class Latch {
 
     /** False: there is one already that is not open yet. */
     public boolean set(long count) throws ConclaveException, InterruptedException {
-        return Client.number(client.executeOnce("LATCH", name, "SET", count)) == 1;
+        return Client.number(client.executeOnce("LATCH", name, "SET", Want.checkCount("count", count, Want.MOST_PERMITS))) == 1;
     }
 
     /** What is left; 0: it is open. REFUSED if none was set. NO_SERVER: it may have been counted or not. */
     public long down(long count) throws ConclaveException, InterruptedException {
-        return Client.number(client.executeOnce("LATCH", name, "DOWN", count));
+        return Client.number(client.executeOnce("LATCH", name, "DOWN", Want.checkCount("count", count, Want.MOST_PERMITS)));
     }
 
     /**

@@ -17,6 +17,7 @@ public final class Want {
     long ttlMs = 10_000;
     boolean shared;
     int permits;
+    private boolean counted;
     boolean reentrant;
     int priority;
     String value;
@@ -32,7 +33,7 @@ public final class Want {
 
     /** The servers promise it for that long, and it is renewed in the background: ten seconds. Zero: it ends with its connection. */
     public Want ttl(Duration ttl) {
-        ttlMs = Math.max(0, ttl.toMillis());
+        ttlMs = ttl.isZero() || ttl.isNegative() || ttl.toMillis() > 0 ? Math.max(0, ttl.toMillis()) : -1;
         return this;
     }
 
@@ -45,6 +46,7 @@ public final class Want {
     /** One of up to so many that hold it together. */
     public Want permits(int count) {
         permits = count;
+        counted = true;
         return this;
     }
 
@@ -82,6 +84,23 @@ public final class Want {
     public Want onPosition(LongConsumer callback) {
         onPosition = callback;
         return this;
+    }
+
+    static final int MOST_PERMITS = 1_000_000; // what servers accept
+    static final int MOST_PARTIES = 500;
+    static final int MOST_NUMBERS = 4096;
+
+    static long checkCount(String what, long count, int most) throws ConclaveException {
+        if (count < 1 || count > most)
+            throw new ConclaveException(ConclaveException.Kind.INVALID, what + " " + count + ": expected 1 to " + most);
+        return count;
+    }
+
+    void check() throws ConclaveException {
+        if (counted)
+            checkCount("permits", permits, MOST_PERMITS);
+        if (ttlMs < 0)
+            throw new ConclaveException(ConclaveException.Kind.INVALID, "ttl: expected a millisecond or more, or zero");
     }
 
     static void checkName(String name) throws ConclaveException {
