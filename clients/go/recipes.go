@@ -23,8 +23,31 @@ func (c *Client) integer(ctx context.Context, ask func(context.Context, ...strin
 }
 
 // Sequence is the first of so many numbers that nobody else gets, above all that were given for that name before.
+// It waits while somebody holds the name as a lock.
 func (c *Client) Sequence(ctx context.Context, name string, count int) (int64, error) {
-	return c.integer(ctx, c.Execute, "SEQUENCE", name, strconv.Itoa(count))
+	return c.SequenceWithin(ctx, name, count, WaitOptions{})
+}
+
+// SequenceWithin waits no longer than that, then ErrTimeout. A server has its time to answer in any case.
+func (c *Client) SequenceWithin(ctx context.Context, name string, count int, options WaitOptions) (first int64, err error) {
+	if err := checkName(name); err != nil {
+		return 0, err
+	}
+	if err := checkCount("count", count, mostNumbers); err != nil {
+		return 0, err
+	}
+	until := untilAfter(options.Wait, options.Try)
+	words := []string{"SEQUENCE", name, strconv.Itoa(count)}
+	err = c.persist(ctx, until, func(on *connection) (bool, error) {
+		value, err := c.wait(ctx, on, until, waiting{words: words, untold: true})
+		if err != nil {
+			return false, err
+		}
+		c.keep(on)
+		first, _ = value.(int64)
+		return true, nil
+	})
+	return first, err
 }
 
 // AskBack asks the holders to give it back: how many were asked. They hear of it by OnAskedBack.
@@ -76,12 +99,18 @@ func (c *Client) Latch(name string) *Latch { return &Latch{name, c} }
 
 // Set is false if there is one already that is not open yet.
 func (l *Latch) Set(ctx context.Context, count int) (bool, error) {
+	if err := checkCount("count", count, mostPermits); err != nil {
+		return false, err
+	}
 	set, err := l.client.integer(ctx, l.client.executeOnce, "LATCH", l.Name, "SET", strconv.Itoa(count))
 	return set == 1, err
 }
 
 // Down tells what is left; 0: it is open. ErrRefused if none was set. ErrNoServer: it may have been counted or not.
 func (l *Latch) Down(ctx context.Context, count int) (int64, error) {
+	if err := checkCount("count", count, mostPermits); err != nil {
+		return 0, err
+	}
 	return l.client.integer(ctx, l.client.executeOnce, "LATCH", l.Name, "DOWN", strconv.Itoa(count))
 }
 
@@ -99,18 +128,12 @@ func (l *Latch) Wait(ctx context.Context, options WaitOptions) error {
 		l.client.keep(on)
 		if left == nil {
 			return false, fail(ErrTimeout, l.Name, ": waited too long")
-	if err := checkCount("count", count, mostPermits); err != nil {
-		return false, err
-	}
 		}
 		return true, nil
 	})
 }
 
 // Left tells what is left. False: there is no latch.
-	if err := checkCount("count", count, mostPermits); err != nil {
-		return 0, err
-	}
 func (l *Latch) Left(ctx context.Context) (int64, bool, error) {
 	if err := checkName(l.Name); err != nil {
 		return 0, false, err
@@ -149,6 +172,9 @@ func (c *Client) meet(ctx context.Context, name string, parties int, options Wai
 	if err := checkName(name); err != nil {
 		return nil, 0, err
 	}
+	if err := checkCount("parties", parties, mostParties); err != nil {
+		return nil, 0, err
+	}
 	until := untilAfter(options.Wait, options.Try)
 	words := append([]string{"BARRIER", name, strconv.Itoa(parties)}, more...)
 	err = c.persist(ctx, until, func(on *connection) (bool, error) {
@@ -172,9 +198,6 @@ func (c *Client) meet(ctx context.Context, name string, parties int, options Wai
 // Inside is a double barrier, after everybody has come and before everybody has gone.
 type Inside struct {
 	*stay
-	if err := checkCount("parties", parties, mostParties); err != nil {
-		return nil, 0, err
-	}
 	Number int64
 }
 

@@ -212,20 +212,27 @@ type waiting struct {
 	pushed func([]any) // meanwhile
 	undo   func(any)   // an answer that was on its way when the wait was given up
 	lent   bool        // after an error the connection is not for others
+	untold bool        // the server knows no WAIT, and this side ends it
 }
 
 // wait has the answer, without losing sight of the server. If it is given up, nothing is left behind.
 func (c *Client) wait(ctx context.Context, on *connection, until time.Duration, w waiting) (any, error) {
 	words := append([]string{}, w.words...)
-	if until != never {
+	if until != never && !w.untold {
 		words = append(words, "WAIT", milliseconds(until-clock()))
+	}
+	end := until
+	if soonest := clock() + c.timeout; end < soonest {
+		end = soonest
+	} else if until != never && !w.untold {
+		end += c.timeout
 	}
 	answer := on.ask(append(words, w.last...)...)
 	for {
 		step := probe
-		late := until != never && until+c.timeout-clock() <= step
+		late := end != never && end-clock() <= step
 		if late {
-			step = until + c.timeout - clock()
+			step = end - clock()
 		}
 		timer := time.NewTimer(step)
 		select {
@@ -259,6 +266,9 @@ func (c *Client) wait(ctx context.Context, on *connection, until time.Duration, 
 			go withdraw(on, answer, w.undo)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
+			}
+			if late && err == nil && w.untold {
+				return nil, fail(ErrTimeout, words[1], ": waited too long")
 			}
 			return nil, fail(ErrNoServer, on.server.text, ": no answer")
 		}

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "client/connect.h"
 #include "core/wall_clock.h"
 
 #define PATIENCE_MS 5000 /* so long other servers are tried when the one that was asked is lost during a wait */
@@ -21,7 +22,6 @@ int cv_client_check_name(struct conclave *session, const char *name)
                                  CONCLAVE_NAME_BYTES);
 }
 
-int cv_client_read_number(struct conclave *session, struct cv_text answer, int64_t *number)
 int cv_client_check_count(struct conclave *session, const char *what, uint64_t count, uint32_t most)
 {
     return count && count <= most
@@ -29,6 +29,7 @@ int cv_client_check_count(struct conclave *session, const char *what, uint64_t c
                : cv_client_fail(session, CONCLAVE_INVALID, "%s %" PRIu64 ": expected 1 to %" PRIu32, what, count, most);
 }
 
+int cv_client_read_number(struct conclave *session, struct cv_text answer, int64_t *number)
 {
     struct cv_resp_item item;
     if (!cv_resp_next(&answer, &item) || (item.kind != CV_RESP_INTEGER && item.kind != CV_RESP_NIL))
@@ -339,4 +340,80 @@ int64_t conclave_left_ms(const struct conclave *session, const char *name)
         return -1;
     const int64_t left_ms = held->ends_ms - cv_boot_ms();
     return left_ms > 0 ? left_ms : 0;
+}
+
+/* ---- numbers that are waited for ---- */
+
+/* Asks one server. Without a limit it waits for as long as it takes. */
+static int ask_number_once(struct conclave *session, const struct cv_client_words *words, int64_t until_ms,
+                           int64_t *number)
+{
+    struct cv_client_words all = *words;
+    struct cv_text answer;
+    char wait[24];
+    const int64_t now_ms = cv_boot_ms(), left_ms = until_ms > now_ms ? until_ms - now_ms : 0;
+    if (until_ms != CV_CLIENT_NEVER && !words->knows_no_wait) {
+        snprintf(wait, sizeof wait, "%" PRId64, left_ms);
+        all.word[all.count++] = "WAIT";
+        all.word[all.count++] = wait;
+    }
+    int64_t patient_ms = until_ms == CV_CLIENT_NEVER ? until_ms : now_ms + left_ms + session->timeout_ms;
+    if (until_ms != CV_CLIENT_NEVER && words->knows_no_wait)
+        patient_ms = now_ms + (left_ms > session->timeout_ms ? left_ms : session->timeout_ms);
+    const int error = cv_client_ask(session, &all, patient_ms, &answer);
+    const bool late = error == CONCLAVE_NO_SERVER && words->knows_no_wait && cv_boot_ms() >= patient_ms;
+    if (late && cv_client_still_answers(session))
+        return cv_client_fail(session, CONCLAVE_TIMEOUT, "waited too long");
+    if (error)
+        return error;
+    const int told = cv_client_read_number(session, answer, number);
+    return told == CONCLAVE_TIMEOUT ? cv_client_fail(session, told, "waited too long") : told;
+}
+
+int cv_client_ask_and_wait(struct conclave *session, const struct cv_client_words *words, int64_t wait_ms, bool again,
+                           int64_t *number)
+{
+    const size_t servers = cv_client_servers(session->servers);
+    const bool endless = wait_ms < 0 || wait_ms > (int64_t)INT32_MAX * 1000;
+    const int64_t until_ms = endless ? CV_CLIENT_NEVER : cv_boot_ms() + wait_ms;
+    int64_t lost_ms = -1;
+    size_t tries = 0;
+    int error = cv_client_check_name(session, words->word[1]);
+    while (!error) {
+        const bool connected = session->fd >= 0;
+        const size_t turn = session->turn;
+        error = cv_client_connect(session);
+        tries = error ? servers : tries + 1; /* whoever finds no connection has tried them all */
+        if (error)
+            cv_client_disconnect(session);
+        else
+            error = ask_number_once(session, words, until_ms, number);
+        const int64_t now_ms = cv_boot_ms();
+        const bool elsewhere = error == CONCLAVE_NO_SERVER || (lost_ms >= 0 && error == CONCLAVE_NO_QUORUM);
+        if (!elsewhere || !again || (lost_ms < 0 && !connected))
+            return error;
+        lost_ms = connected ? now_ms : lost_ms;
+        if (tries >= servers && (now_ms >= until_ms || now_ms >= lost_ms + PATIENCE_MS))
+            return error;
+        if (connected && session->turn == turn)
+            session->turn++;
+        error = cv_client_wait(session, now_ms + PAUSE_MS);
+    }
+    return error;
+}
+
+/* The server takes the name as a lock for a moment, and waits while others hold it. What was given up is a gap. */
+int cv_client_sequence(struct conclave *session, const char *name, uint32_t count, int64_t wait_ms, uint64_t *first)
+{
+    char digits[24];
+    int64_t told = 0;
+    snprintf(digits, sizeof digits, "%" PRIu32, count);
+    const struct cv_client_words words = {.count = 3, .word = {"SEQUENCE", name, digits}, .knows_no_wait = true};
+    int error = cv_client_check_count(session, "count", count, CV_CLIENT_MOST_NUMBERS);
+    if (!error)
+        error = cv_client_ask_and_wait(session, &words, wait_ms, true, &told);
+    if (!error && told < 0)
+        return cv_client_fail(session, CONCLAVE_PROTOCOL, "the server's answer is below zero");
+    *first = (uint64_t)told;
+    return error;
 }

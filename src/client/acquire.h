@@ -26,4 +26,13 @@ int cv_client_acquire(struct conclave *session, enum cv_client_kind kind, const 
 /* Ends what has that fence, by UNLOCK or RESIGN, with another server if the first is lost meanwhile. */
 int cv_client_end(struct conclave *session, const char *command, const char *name, uint64_t fence, bool secret);
 
+/*
+ * Asks for a number, and waits for it, with other servers if the first is lost meanwhile; wait_ms below 0: for as long
+ * as it takes. `again`: nothing is lost by asking twice.
+ */
+int cv_client_ask_and_wait(struct conclave *session, const struct cv_client_words *words, int64_t wait_ms, bool again,
+                           int64_t *number);
+/* conclave_sequence() that waits no longer than that. A server has the session's timeout to answer in any case. */
+int cv_client_sequence(struct conclave *session, const char *name, uint32_t count, int64_t wait_ms, uint64_t *first);
+
 #endif

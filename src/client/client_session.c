@@ -292,8 +292,7 @@ static int begin(struct conclave **session_out, const char *servers, int timeout
     return 0;
 }
 
-/* A server that lets a client wait for a lock may be right, or may hang. Does it still answer others? */
-static bool still_answers(const struct conclave *session)
+bool cv_client_still_answers(const struct conclave *session)
 {
     const struct cv_text server = cv_client_server(session->servers, session->turn);
     char *alone = strndup(server.start, server.length);
@@ -328,7 +327,7 @@ static int await(struct conclave *session, int64_t until_ms, struct cv_text *ans
             return error;
         if (cv_boot_ms() < probe_ms)
             continue;
-        if (!still_answers(session)) {
+        if (!cv_client_still_answers(session)) {
             session->turn++;
             return cv_client_fail(session, CONCLAVE_NO_SERVER, "the server hangs");
         }

@@ -66,6 +66,8 @@ int cv_client_no_memory(struct conclave *session);
 
 /* Makes sure there is a connection: tries each server once if there is none. */
 int cv_client_connect(struct conclave *session);
+/* A server that lets a client wait for a lock may be right, or may hang. Does it still answer others? */
+bool cv_client_still_answers(const struct conclave *session);
 /* Tries one server, for so long at most: the caller has something else to do then. */
 int cv_client_connect_within(struct conclave *session, int timeout_ms);
 /* Ends the connection. What ends with it is lost; the rest will be asked for again. */
@@ -78,6 +80,7 @@ struct cv_client_words {
     size_t count;
     const char *word[CV_CLIENT_WORDS];
     size_t names;         /* so many names at its end come after all options; 0: the name comes before them */
+    bool knows_no_wait;   /* the time to wait is not told, and this side ends it */
     struct cv_text value; /* of any bytes, after all others and the word VALUE; starts at NULL: there is none */
 };
 

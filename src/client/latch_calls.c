@@ -6,52 +6,6 @@
 #include "client/acquire.h"
 #include "core/wall_clock.h"
 
-#define PATIENCE_MS 5000 /* so long other servers are tried when the one that was asked is lost during a wait */
-#define PAUSE_MS 50      /* before each of them */
-
-/* Asks one server. Without a limit it waits for as long as it takes. */
-static int ask_once(struct conclave *session, const struct cv_client_words *words, int64_t until_ms, int64_t *number)
-{
-    struct cv_client_words all = *words;
-    struct cv_text answer;
-    char wait[24];
-    const int64_t now_ms = cv_boot_ms(), left_ms = until_ms > now_ms ? until_ms - now_ms : 0;
-    if (until_ms != CV_CLIENT_NEVER) {
-        snprintf(wait, sizeof wait, "%" PRId64, left_ms);
-        all.word[all.count++] = "WAIT";
-        all.word[all.count++] = wait;
-    }
-    const int error = cv_client_ask(
-        session, &all, until_ms == CV_CLIENT_NEVER ? until_ms : now_ms + left_ms + session->timeout_ms, &answer);
-    if (error)
-        return error;
-    const int told = cv_client_read_number(session, answer, number);
-    return told == CONCLAVE_TIMEOUT ? cv_client_fail(session, told, "waited too long") : told;
-}
-
-/* Waits, with other servers if the first is lost meanwhile. `again`: nothing is lost by asking twice. */
-static int ask_and_wait(struct conclave *session, const struct cv_client_words *words, int64_t wait_ms, bool again,
-                        int64_t *number)
-{
-    const bool endless = wait_ms < 0 || wait_ms > (int64_t)INT32_MAX * 1000;
-    const int64_t until_ms = endless ? CV_CLIENT_NEVER : cv_boot_ms() + wait_ms;
-    int64_t lost_ms = -1;
-    int error = cv_client_check_name(session, words->word[1]);
-    while (!error) {
-        const bool connected = session->fd >= 0;
-        error = ask_once(session, words, until_ms, number);
-        const int64_t now_ms = cv_boot_ms();
-        const bool elsewhere = error == CONCLAVE_NO_SERVER || (lost_ms >= 0 && error == CONCLAVE_NO_QUORUM);
-        if (!elsewhere || !again || (lost_ms < 0 && !connected))
-            return error;
-        lost_ms = connected ? now_ms : lost_ms;
-        if (now_ms >= until_ms || now_ms >= lost_ms + PATIENCE_MS)
-            return error;
-        error = cv_client_wait(session, now_ms + PAUSE_MS);
-    }
-    return error;
-}
-
 /* Asks what is answered at once. CONCLAVE_TIMEOUT: the answer is nil. */
 static int ask(struct conclave *session, const struct cv_client_words *words, int64_t *number)
 {
@@ -96,7 +50,7 @@ int conclave_latch_await(struct conclave *session, const char *name, int64_t wai
 {
     int64_t number = 0;
     const struct cv_client_words words = {.count = 3, .word = {"LATCH", name, "AWAIT"}};
-    return ask_and_wait(session, &words, wait_ms, true, &number);
+    return cv_client_ask_and_wait(session, &words, wait_ms, true, &number);
 }
 
 int conclave_latch_left(struct conclave *session, const char *name, int64_t *left)
@@ -123,7 +77,7 @@ static int meet(struct conclave *session, const struct cv_client_words *words, i
 {
     int64_t number = 0;
     const bool connected = session->fd >= 0;
-    const int error = ask_and_wait(session, words, wait_ms, false, &number);
+    const int error = cv_client_ask_and_wait(session, words, wait_ms, false, &number);
     if (error == CONCLAVE_NO_SERVER && connected)
         return cv_client_fail(session, CONCLAVE_LOST, "the server is lost, and it may have been counted");
     if (!error && meeting)

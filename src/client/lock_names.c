@@ -69,10 +69,7 @@ static int ask_number(struct conclave *session, const struct cv_client_words *wo
 
 int conclave_sequence(struct conclave *session, const char *name, uint32_t count, uint64_t *first)
 {
-    char digits[24];
-    snprintf(digits, sizeof digits, "%" PRIu32, count);
-    const struct cv_client_words words = {.count = 3, .word = {"SEQUENCE", name, digits}};
-    return ask_number(session, &words, first);
+    return cv_client_sequence(session, name, count, -1, first);
 }
 
 int conclave_ask_back(struct conclave *session, const char *name, uint64_t *asked)

@@ -544,7 +544,7 @@ static void follow(json_t *step)
             .tls_private_key = text(given, "tls_private_key"),
             .client = text(given, "client"),
         };
-        answer(step, 0, NULL, json_pack("{s:[]}", "cannot"));
+        answer(step, 0, NULL, json_pack("{s:[s]}", "cannot", "within"));
     } else if (is(step, "close")) {
         close_all(step);
     } else if (is(step, "cancel")) {

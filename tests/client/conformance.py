@@ -30,7 +30,7 @@ from languages import LANGUAGES, Missing  # pylint: disable=wrong-import-positio
 from ways import Ways  # pylint: disable=wrong-import-position
 
 SCRIPTS = sorted((ROOT / "clients" / "conformance").glob("*.txt"))
-TIMES = ("ttl", "wait")
+TIMES = ("ttl", "wait", "within")
 ACQUIRING = ("lock", "campaign", "lock_all", "twice", "enter", "join", "once")
 # What the plain words of a step are; those of others are a hold.
 WORDS = {**dict.fromkeys(("lock", "campaign", "twice", "enter", "join", "once"), ("hold", "name")),

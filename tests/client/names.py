@@ -6,6 +6,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "live"), str(HERE.parent / "support")]
@@ -81,6 +82,19 @@ def numbers():
                             (("ids", "1", "2"), "nothing else"), (("",), "a name has")):
             code, out, err = run(cluster, 1, "sequence", *words)
             assert code == 125 and said in err and err.count("\n") == 1 and not out, (words, code, err)
+        client = cluster.client(1)
+        fence = client.ask("LOCK", "ids")
+        code, out, err = run(cluster, 2, "sequence", "ids", "--wait", "0")
+        assert code == 124 and "waited too long" in err and err.count("\n") == 1 and not out, (code, out, err)
+        process = begin(cluster, 2, "sequence", "ids")
+        time.sleep(2.5)  # longer than a server may take to answer what does not wait
+        assert process.poll() is None and client.ask("UNLOCK", "ids", fence) == 1
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0 and int(out) > fence, (out, err)
+        client.close()
+        for name in ("a b", "x" * 10000):
+            code, out, err = run(cluster, 1, "lock", "x", "--client", name, "--", "true")
+            assert code == 125 and "--client" in err and "expected" in err and len(err) < 300 and not out, (code, err)
     cluster.check()
     cluster.remove()
     code = subprocess.run([CONCLAVE, "sequence", "ids", "--server", f"{cluster.directory}/none"], capture_output=True, check=False).returncode

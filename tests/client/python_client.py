@@ -201,7 +201,7 @@ def wrong_arguments():
                     lambda: client.lock("x", ttl=inf), lambda: client.lock("x", ttl="10"), lambda: client.lock("x", wait=nan),
                     lambda: client.lock("x", on_lost=5), lambda: client.lock("x", on_position=5), lambda: client.lock("\ud800"),
                     lambda: client.lock("x", ttl=1e-9), lambda: client.lock("x", ttl=0.0009), lambda: client.lock("x", permits=0),
-                    lambda: client.lock("x", wait=1e30), lambda: client.lock("x", ttl=1e30),
+                    lambda: client.lock("x", wait=1e30), lambda: client.lock("x", ttl=1e30), lambda: client.sequence("x", 0), lambda: client.sequence("x", wait=-1),
                     lambda: client.barrier("x", 0), lambda: client.latch("x").down(0), lambda: client.campaign("x", priority=-1),
                     lambda: client.lock_all("orders"), lambda: client.campaign("x", value="y" * 1025), lambda: client.campaign("x", priority=0.5),
                     lambda: client.join("x", "y" * 1025), lambda: client.sequence("x", 1.5), lambda: client.barrier("x", "3"),

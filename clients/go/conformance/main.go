@@ -31,6 +31,7 @@ type step struct {
 	Every   int64
 	Options settings
 	Wait    *int
+	Within  int
 	TTL     *int
 	Shared  bool
 	Permits int
@@ -256,7 +257,8 @@ func follow(s step) (map[string]any, error) {
 		count, err := client.AskBack(ctx, s.Name)
 		return map[string]any{"count": count}, err
 	case "sequence":
-		first, err := client.Sequence(ctx, s.Name, s.Count)
+		within := conclave.WaitOptions{Wait: time.Duration(s.Within) * time.Millisecond}
+		first, err := client.SequenceWithin(ctx, s.Name, s.Count, within)
 		return map[string]any{"fence": first}, err
 	case "barrier":
 		number, err = client.Barrier(ctx, s.Name, s.Parties, waiting(s))

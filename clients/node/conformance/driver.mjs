@@ -76,7 +76,7 @@ const verbs = {
 
   // ---- recipes ----
 
-  sequence: async ({ name, count }) => ({ fence: await client.sequence(name, count) }),
+  sequence: async ({ name, count, within: waitMs }) => ({ fence: await client.sequence(name, count, { waitMs }) }),
   barrier: async (step) => ({ number: await client.barrier(step.name, step.parties, waiting(step)) }),
   async enter(step) {
     const options = { ...waiting(step), onLost: lost(step) };

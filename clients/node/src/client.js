@@ -139,8 +139,14 @@ export class Client {
 
   // ---- recipes ----
 
-  async sequence(name, count = 1) {
-    return this.execute("SEQUENCE", checked([name]).name, count);
+  async sequence(name, count = 1, options = {}) {
+    const want = checked([name], options, "waitMs signal");
+    const words = ["SEQUENCE", name, whole("count", count, 1, MOST_NUMBERS)];
+    return this.persist(want, async (connection, until) => {
+      const first = await this.wait(connection, { ...want, words, untold: true }, until);
+      this.keep(connection);
+      return first;
+    });
   }
 
   async barrier(name, parties, options) {
@@ -170,13 +176,13 @@ export class Client {
   }
 
   async join(name, options = {}) {
+    this.expectOpen();
     checked([name]);
     return new Membership(this, name, known(options, "value onChange")).begin();
   }
 
   async members(name) {
     return readMembers(await this.execute("MEMBERS", checked([name]).name));
-    this.expectOpen();
   }
 
   watchMembers(name, options = {}) {
@@ -187,13 +193,13 @@ export class Client {
   }
 
   async once(name, options, body) {
+    this.expectOpen();
     const { onLost } = checked([name], options, "everyMs onLost");
     if (!options?.everyMs) throw new Invalid(`${name}: expected everyMs, whole milliseconds above 0`);
     expectFunction(`what is done for ${name}`, body);
     const words = ["ONCE", name, "EVERY", options.everyMs];
     const [connection, fence] = await this.ask({ once: true }, ...words);
     if (fence === null) {
-    this.expectOpen();
       this.keep(connection);
       return false;
     }
@@ -215,21 +221,21 @@ export class Client {
   // ---- questions ----
 
   async execute(...words) {
+    this.expectOpen();
     const [connection, reply] = await this.ask(...words);
     this.keep(connection);
     return reply;
   }
 
   /** The same, but no server is asked again. */
-    this.expectOpen();
   async executeOnce(...words) {
+    this.expectOpen();
     const [connection, reply] = await this.ask({ once: true }, ...words);
     this.keep(connection);
     return reply;
   }
 
   /** [the connection, which is the caller's then, the answer]. */
-    this.expectOpen();
   async ask(...words) {
     if (!words.length) throw new Invalid("expected the words of a command");
     const once = words[0].once && words.shift();
@@ -252,13 +258,13 @@ export class Client {
   }
 
   async close() {
+    this.#closing = true;
     this.#end.abort();
     await Promise.allSettled([...this.stays].map((stay) => stay.abandon()));
     await Promise.allSettled([...this.holds].map((hold) => hold.release(true)));
     this.#closed = true;
     for (const connection of this.#idle) connection.close();
   }
-    this.#closing = true;
 
   [Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")]() {
     return this.close();
@@ -268,6 +274,12 @@ export class Client {
 
   get secret() {
     return this.#secret;
+        this.giveUp();
+        if (clock() >= until) break;
+  }
+
+  expectOpen() {
+    if (this.#closing) throw new Invalid("the client is closed");
   }
 
   /** The next question goes to another server. */
@@ -276,10 +288,6 @@ export class Client {
   }
 
   /** Tries each server once, but no more when `until` is over. */
-  expectOpen() {
-    if (this.#closing) throw new Invalid("the client is closed");
-  }
-
   async connect(patienceMs = this.timeoutMs, until = Infinity) {
     if (this.#closed) throw new Invalid("the client is closed");
     while (this.#idle.length) {
@@ -294,8 +302,6 @@ export class Client {
         return await Connection.open(server, this, patienceMs);
       } catch (error) {
         failure = error;
-        this.giveUp();
-        if (clock() >= until) break;
       }
     }
     throw failure;
@@ -321,6 +327,7 @@ export class Client {
   /** attempt(connection, until) until it has an answer, with other servers if need be. */
   async persist({ waitMs, signal }, attempt) {
     const until = this.until(waitMs);
+    this.expectOpen();
     let failing = null;
     let heard = false;
     for (let tries = 1; ; tries++) {
@@ -336,7 +343,6 @@ export class Client {
         if (error instanceof NoServer && !heard) throw error; // there was no server in the first place
         const now = clock();
         failing = failing === null || now - asked > 1000 ? now : failing;
-    this.expectOpen();
         if (now >= failing + PATIENCE_MS || now >= until + this.timeoutMs) throw error;
         if (now >= until && tries >= this.servers.length) throw error;
         this.giveUp();
@@ -373,9 +379,11 @@ export class Client {
   /**
    * The answer to a command that may wait, without losing sight of the server. A wait that ends otherwise is withdrawn:
    * `undo` is called with an answer that was on its way. `borrowed`: after an error the connection is not for others.
+   * `untold`: the server knows no WAIT, and this side ends it.
    */
-  async wait(connection, { words, last = [], undo, signal, borrowed }, until) {
-    const limit = until === Infinity ? [] : ["WAIT", Math.max(0, Math.round(until - clock()))];
+  async wait(connection, { words, last = [], undo, signal, borrowed, untold }, until) {
+    const end = untold ? Math.max(until, clock() + this.timeoutMs) : Math.max(until, clock()) + this.timeoutMs;
+    const limit = untold || until === Infinity ? [] : ["WAIT", Math.max(0, Math.round(until - clock()))];
     const answer = connection.ask(...words, ...limit, ...last);
     let abort;
     const aborted = new Promise((_, reject) => {
@@ -384,10 +392,10 @@ export class Client {
     signal?.addEventListener("abort", abort, { once: true });
     try {
       for (;;) {
-        const left = until + this.timeoutMs - clock();
+        const left = end - clock();
         const late = await Promise.race([answer, aborted, lateAfter(Math.max(0, Math.min(PROBE_MS, left)), answer)]);
         if (late !== LATE) return late;
-        if (left <= PROBE_MS) throw new Broken("no answer");
+        if (left <= PROBE_MS && !untold) throw new Broken("no answer");
         // A server that lets a client wait may be right, or may hang. Does it still answer others?
         (await Promise.race([Connection.open(connection.server, this, this.timeoutMs), aborted])).close();
       }

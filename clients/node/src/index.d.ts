@@ -104,8 +104,8 @@ export class Client implements AsyncDisposable {
   withLock<T>(name: string, options: LockOptions, body: (hold: Hold) => T | Promise<T>): Promise<T>;
   whileLeading<T>(name: string, body: (hold: Hold) => T | Promise<T>): Promise<T>;
   whileLeading<T>(name: string, options: CampaignOptions, body: (hold: Hold) => T | Promise<T>): Promise<T>;
-  /** The first of so many numbers that nobody else gets, above all that were given for that name before. */
-  sequence(name: string, count?: number): Promise<number>;
+  /** The first of so many numbers that nobody else gets, above all that were given for that name before. WaitTimeout: somebody holds it. */
+  sequence(name: string, count?: number, options?: WaitOptions): Promise<number>;
   leader(name: string): Promise<Leader | null>;
   /** The present leader and every change. */
   observe(name: string, options?: { signal?: AbortSignal }): AsyncGenerator<Leader | null>;

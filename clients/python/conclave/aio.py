@@ -93,7 +93,7 @@ class Client:
         """The same for leadership; the candidate with the highest priority is preferred. `value`: what all members tell
         about this leader, an address for example."""
         told = published(value)
-        words = ["CAMPAIGN", text(name), *told] + (["PRIORITY", whole("priority", priority)] if priority else [])
+        words = ["CAMPAIGN", text(name), *told] + (["PRIORITY", whole("priority", priority, 0, MOST_PRIORITY)] if priority else [])
         want = Want(words, "RESIGN", ["LEADER", *told], name, wait, ttl)
         return self._acquisition(want.calling(on_lost, on_askback, on_position))
 
@@ -133,9 +133,17 @@ class Client:
 
     # ---- recipes ----
 
-    async def sequence(self, name: str, count: int = 1) -> int:
-        """The first of `count` numbers that nobody else gets, above all that were given for that name before."""
-        return await self.execute("SEQUENCE", text(name), whole("count", count))
+    async def sequence(self, name: str, count: int = 1, wait: Optional[float] = None) -> int:
+        """The first of `count` numbers that nobody else gets, above all that were given for that name before. WaitTimeout:
+        somebody holds the name as a lock. `wait`: seconds, but a server has its time to answer in any case."""
+        words = ["SEQUENCE", text(name), whole("count", count, 1, MOST_NUMBERS)]
+
+        async def attempt(connection, until):
+            first = await self._wait(connection, words, until, told=False)
+            self._keep(connection)
+            return first
+
+        return await self._persist(wait, attempt)
 
     async def barrier(self, name: str, parties: int, wait: Optional[float] = None) -> int:
         """Waits until so many have come; the meeting's number, the same for all and above the last one. WaitTimeout: they
@@ -237,6 +245,9 @@ class Client:
         if self._closed:
             raise Invalid("the client is closed")
         while self._idle:
+                self._turn += 1
+            if clock() >= until:
+                break
             connection = self._idle.pop()
             if connection.idle:
                 return connection
@@ -246,9 +257,6 @@ class Client:
                 return await Connection.open(server, self.credentials, patience or self.timeout, self.name)
             except ConclaveError as error:
                 failure = error
-                self._turn += 1
-            if clock() >= until:
-                break
         raise failure
 
     def _keep(self, connection):
@@ -339,20 +347,24 @@ class Client:
             raise WaitTimeout(f"{want.name}: waited too long")
         return None
 
-    async def _wait(self, connection, words, until, last=(), undo=None, keep=True):
+    async def _wait(self, connection, words, until, last=(), undo=None, keep=True, told=True):
         """The answer to a command that may wait, without losing sight of the server. A wait that ends otherwise is withdrawn:
-        `undo` is called with an answer that was on its way. `keep`: after an error the connection is for others."""
-        words = [*words, *(["WAIT", milliseconds(max(0.0, until - clock()))] if until != NEVER else []), *last]
+        `undo` is called with an answer that was on its way. `keep`: after an error the connection is for others. Not `told`:
+        the server knows no WAIT, and this side ends it."""
+        end = max(until, clock()) + self.timeout if told else max(until, clock() + self.timeout)
+        words = [*words, *(["WAIT", milliseconds(max(0.0, until - clock()))] if told and until != NEVER else []), *last]
         question = connection.ask(*words)
         try:
             while True:
-                left = until + self.timeout - clock()
+                left = end - clock()
                 done, _ = await asyncio.wait([question], timeout=max(0.0, min(PROBE, left)))
                 if done:
                     return question.result()
-                if left <= PROBE:
+                if left <= PROBE and told:
                     raise Broken("no answer")
                 await self._probe(connection.server)
+                if left <= PROBE and not question.done():
+                    raise WaitTimeout(f"{words[1]}: waited too long")
         except asyncio.CancelledError:
             self._spawn(self._withdraw(connection, question, undo))
             raise

@@ -153,9 +153,10 @@ class Client:
 
     # ---- recipes ----
 
-    def sequence(self, name: str, count: int = 1) -> int:
-        """The first of `count` numbers that nobody else gets, above all that were given for that name before."""
-        return self._run(self._client.sequence(name, count))
+    def sequence(self, name: str, count: int = 1, wait: Optional[float] = None) -> int:
+        """The first of `count` numbers that nobody else gets, above all that were given for that name before. WaitTimeout:
+        somebody holds the name as a lock. `wait`: seconds, but a server has its time to answer in any case."""
+        return self._run(self._client.sequence(name, count, wait))
 
     def barrier(self, name: str, parties: int, wait: Optional[float] = None) -> int:
         """Waits until so many have come; the meeting's number, the same for all and above the last one. WaitTimeout: they

@@ -75,7 +75,7 @@ def ask(client, step):
     latch = client.latch(name) if verb.startswith("latch_") else None
     wait = seconds(step, "wait")
     return {
-        "sequence": lambda: ("fence", client.sequence(name, step["count"])),
+        "sequence": lambda: ("fence", client.sequence(name, step["count"], **({"wait": step["within"] / 1000} if "within" in step else {}))),
         "release": lambda: (None, held.release()),
         "leader": lambda: (describe, client.leader(name)),
         "askback": lambda: ("count", client.ask_back(name)),

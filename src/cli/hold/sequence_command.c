@@ -6,12 +6,15 @@
 #include "cli/ask.h"
 #include "cli/command.h"
 #include "cli/hold/hold_options.h"
+#include "client/acquire.h"
 #include "core/parse.h"
 #include "show/json.h"
 
 #define MOST_NUMBERS 4096u /* that servers give at a time */
 
 static const struct option_row rows[] = {
+    {"wait", "TIME", OPTION_TAKE, 0, .help = "give up after this time, 2s at least (wait for as long as it takes)",
+     .take = hold_take_wait},
     {"json", NULL, OPTION_SWITCH, offsetof(struct hold, json), .help = "print name, first and count as JSON"},
     ASK_SERVER_ROWS(struct hold, server),
     {0},
@@ -25,7 +28,10 @@ const struct options sequence_options = {
         "Prints COUNT numbers (1), a line each, that nobody else gets for NAME. They are higher than all that were "
         "printed before, over every crash and restart.",
     .rows = rows,
-    .more = "Exit codes: 0; 123 no server or no majority; 125 wrong usage, or a failure of conclave itself.",
+    .more = "TIME is in seconds, or has a unit: 250ms, 10s, 5m, 1h.\n"
+            "It waits while another client holds NAME as a lock.\n"
+            "Exit codes: 0; 123 no server or no majority; 124 waited too long; 125 wrong usage, or a failure of "
+             "conclave itself.",
     .lenient = true,
 };
 
@@ -64,8 +70,9 @@ int command_sequence(int argc, char **argv)
                        cv_brief(argv[next + 1]).text, MOST_NUMBERS);
         return HOLD_TROUBLE;
     }
+    const int64_t wait_ms = hold.want.wait_ms || hold.want.try_once ? (int64_t)hold.want.wait_ms : -1;
     code = hold_open(&session, &hold);
-    const int error = code ? 0 : conclave_sequence(session, hold.name, (uint32_t)count, &first);
+    const int error = code ? 0 : cv_client_sequence(session, hold.name, (uint32_t)count, wait_ms, &first);
     if (error)
         code = hold_explain(session, cv_brief(hold.name).text, error);
     else if (!code)

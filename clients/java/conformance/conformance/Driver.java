@@ -186,7 +186,8 @@ public final class Driver {
     private static Map<String, Object> recipe(Map<?, ?> step, String verb, String name, String label) throws Exception {
         switch (verb) {
             case "sequence" -> {
-                return Map.of("fence", client.sequence(name, number(step, "count")));
+                return Map.of("fence", client.sequence(name, number(step, "count"),
+                        step.get("within") instanceof Long within ? Duration.ofMillis(within) : null));
             }
             case "barrier" -> {
                 return Map.of("number", client.barrier(name, number(step, "parties"), wait(step)));

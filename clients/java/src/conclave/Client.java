@@ -198,9 +198,26 @@ public final class Client implements AutoCloseable {
         return reply instanceof Long number ? number : 0;
     }
 
-    /** The first of so many numbers that nobody else gets, above all that were given for that name before. */
+    /**
+     * The first of so many numbers that nobody else gets, above all that were given for that name before. It waits while
+     * somebody holds the name as a lock.
+     */
     public long sequence(String name, int count) throws ConclaveException, InterruptedException {
-        return number(execute("SEQUENCE", checked(name), count));
+        return sequence(name, count, null);
+    }
+
+    /**
+     * The same, and TIMEOUT after so long. A server has its time to answer in any case.
+     *
+     * @param wait null: for as long as it takes
+     */
+    public long sequence(String name, int count, Duration wait) throws ConclaveException, InterruptedException {
+        List<Object> words = List.of("SEQUENCE", checked(name), Want.checkCount("count", count, Want.MOST_NUMBERS));
+        return persist(until(wait), (connection, until) -> {
+            Object first = await(connection, until, new Waiting(words, List.of(), push -> {}, reply -> {}, false, true));
+            keep(connection);
+            return number(first);
+        });
     }
 
     /**
@@ -402,6 +419,7 @@ public final class Client implements AutoCloseable {
             throw new ConclaveException(Kind.INVALID, "the client is closed");
         while (!idle.isEmpty()) {
             Connection connection = idle.pop();
+                giveUp();
             if (connection.isIdle())
                 return connection;
         }
@@ -419,7 +437,6 @@ public final class Client implements AutoCloseable {
                 return Connection.open(next(), credentials, name, patienceMs);
             } catch (ConclaveException error) {
                 failure = error;
-                giveUp();
                 if (Clock.now() >= until)
                     break;
             }
@@ -477,6 +494,7 @@ public final class Client implements AutoCloseable {
     private Hold acquire(Names names, Want want) throws ConclaveException, InterruptedException {
         for (String name : names.list())
             Want.checkName(name);
+        want.check();
         long until = want.waitMs < 0 ? Clock.NEVER : Clock.now() + want.waitMs;
         return persist(until, (connection, end) -> acquireOnce(connection, names, want, end));
     }
@@ -510,18 +528,26 @@ public final class Client implements AutoCloseable {
         void accept(Object reply) throws ConclaveException, InterruptedException;
     }
 
-    /** A command that may wait; `last` comes after WAIT. If the connection is lent, after an error it is not for others. */
-    record Waiting(List<Object> words, List<?> last, Consumer<List<Object>> pushed, Undo undo, boolean lent) {
+    /**
+     * A command that may wait; `last` comes after WAIT. If the connection is lent, after an error it is not for others.
+     * Untold: the server knows no WAIT, and this side ends it.
+     */
+    record Waiting(List<Object> words, List<?> last, Consumer<List<Object>> pushed, Undo undo, boolean lent, boolean untold) {
+        Waiting(List<Object> words, List<?> last, Consumer<List<Object>> pushed, Undo undo, boolean lent) {
+            this(words, last, pushed, undo, lent, false);
+        }
+
         Waiting(List<Object> words) {
             this(words, List.of(), push -> {}, reply -> {}, false);
         }
-        want.check();
     }
 
     /** The answer, without losing sight of the server. A wait that ends otherwise leaves nothing behind. */
     Object await(Connection connection, long until, Waiting what) throws ConclaveException, InterruptedException {
         List<Object> words = new ArrayList<>(what.words());
-        if (until != Clock.NEVER)
+        long end = until == Clock.NEVER ? Clock.NEVER
+                : what.untold() ? Math.max(until, Clock.now() + timeoutMs) : Math.max(until, Clock.now()) + timeoutMs;
+        if (until != Clock.NEVER && !what.untold())
             words.addAll(List.of("WAIT", Math.max(0, until - Clock.now())));
         words.addAll(what.last());
         if (!what.lent())
@@ -529,15 +555,17 @@ public final class Client implements AutoCloseable {
         CompletableFuture<Object> answer = connection.ask(words.toArray());
         try {
             for (;;) {
-                long left = until == Clock.NEVER ? Clock.NEVER : until + timeoutMs - Clock.now();
+                long left = end == Clock.NEVER ? Clock.NEVER : end - Clock.now();
                 try {
                     return Connection.await(answer, Math.min(PROBE_MS, left));
                 } catch (TimeoutException late) {
-                    if (left <= PROBE_MS)
+                    if (left <= PROBE_MS && !what.untold())
                         throw new ConclaveException(Kind.NO_SERVER, connection.server.text() + ": no answer");
                 }
                 // A server that lets a client wait may be right, or may hang. Does it still answer others?
                 Connection.open(connection.server, credentials, name, timeoutMs).close("closed");
+                if (left <= PROBE_MS && !answer.isDone())
+                    throw new ConclaveException(Kind.TIMEOUT, words.get(1) + ": waited too long");
             }
         } catch (InterruptedException error) {
             daemon("conclave-withdraw", () -> withdraw(connection, answer, what.undo())).start();
