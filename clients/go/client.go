@@ -232,7 +232,7 @@ func (c *Client) askAny(ctx context.Context, attempts int, words ...string) (*co
 			return nil, nil, err
 		}
 		failure = fail(ErrNoServer, connection.server.text, ": no answer")
-		c.giveUp()
+		c.forsake(connection.server)
 	}
 	return nil, nil, failure
 }
@@ -246,7 +246,23 @@ func (c *Client) giveUp() {
 	c.mutex.Unlock()
 }
 
-// connect tries each server once, but no more when `until` is over.
+// forsake is the same, whatever connections to this one are there.
+func (c *Client) forsake(from server) {
+	c.giveUp()
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	others := c.idle[:0]
+	for _, known := range c.idle {
+		if known.server == from {
+			known.close(errors.New("no answer"))
+		} else {
+			others = append(others, known)
+		}
+	}
+	c.idle = others
+}
+
+// connect tries each server once, but no more when `until` is over: the end of a hold. A wait is for the lock.
 func (c *Client) connect(ctx context.Context, patience, until time.Duration) (*connection, error) {
 	c.mutex.Lock()
 	for len(c.idle) > 0 {
@@ -257,25 +273,24 @@ func (c *Client) connect(ctx context.Context, patience, until time.Duration) (*c
 			return last, nil
 		}
 	}
-	closed := c.closed
+	closed, first := c.closed, c.turn // others, who connect at the same time, move on as well
 	c.mutex.Unlock()
 	if closed {
 		return nil, fail(ErrInvalid, "the client is closed")
 	}
 	var failure error
-	for range c.servers {
-		c.mutex.Lock()
-		to := c.servers[c.turn%len(c.servers)]
-		c.mutex.Unlock()
-		found, err := connect(ctx, to, c.with, c.name, patience)
+	for turn := first; turn < first+len(c.servers); turn++ {
+		found, err := connect(ctx, c.servers[turn%len(c.servers)], c.with, c.name, patience)
 		if err == nil {
+			c.mutex.Lock()
+			c.turn = turn
+			c.mutex.Unlock()
 			return found, nil
 		}
 		failure = err
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		c.giveUp()
 		if clock() >= until {
 			break
 		}

@@ -229,7 +229,7 @@ func (h *Hold) exchange(ctx context.Context, verb string, until time.Duration, s
 	if err := h.Err(); err != nil {
 		return err
 	}
-	side, err := h.client.connect(ctx, h.client.timeout, until)
+	side, err := h.client.connect(ctx, h.client.timeout, never)
 	if err != nil {
 		return err
 	}

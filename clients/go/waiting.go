@@ -94,13 +94,15 @@ func untilAfter(wait time.Duration, try bool) time.Duration {
 // is made again.
 func (c *Client) persist(ctx context.Context, until time.Duration, attempt func(*connection) (bool, error)) error {
 	heard, failing := false, time.Duration(-1)
-	for tries := 1; ; tries++ {
+	tries := 0
+	for {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		asked := clock()
-		connection, err := c.connect(ctx, c.timeout, until)
-		heard = heard || err == nil
+		connection, err := c.connect(ctx, c.timeout, never)
+		reached := err == nil
+		heard = heard || reached
 		done := false
 		if err == nil {
 			done, err = attempt(connection)
@@ -118,11 +120,15 @@ func (c *Client) persist(ctx context.Context, until time.Duration, attempt func(
 		if failing < 0 || now-asked > time.Second {
 			failing = now
 		}
-		late := until != never && now >= until && (tries >= len(c.servers) || now >= until+c.timeout)
-		if late || now >= failing+patience {
+		if tries++; !reached { // it has tried them all
+			tries = len(c.servers)
+		}
+		if late := until != never && now >= until; tries >= len(c.servers) && (late || now >= failing+patience) {
 			return err
 		}
-		c.giveUp()
+		if reached {
+			c.forsake(connection.server)
+		}
 		time.Sleep(pause)
 	}
 }

@@ -112,18 +112,28 @@ static int ask_once(struct conclave *session, const struct cv_client_words *word
 static int acquire(struct conclave *session, const struct cv_client_words *words, int64_t until_ms, uint64_t *fences,
                    int64_t *asked_ms)
 {
+    const size_t servers = cv_client_servers(session->servers);
     int64_t lost_ms = -1;
-    for (;;) {
+    for (size_t tries = 0;;) {
         const bool connected = session->fd >= 0;
-        const int error = ask_once(session, words, until_ms, fences, asked_ms);
+        const size_t turn = session->turn;
+        fences[0] = 0;
+        int error = cv_client_connect(session);
+        tries = error ? servers : tries + 1; /* whoever finds no connection has tried them all */
+        if (error)
+            cv_client_disconnect(session);
+        else
+            error = ask_once(session, words, until_ms, fences, asked_ms);
         const int64_t now_ms = cv_boot_ms();
         if (error != CONCLAVE_NO_SERVER && !(lost_ms >= 0 && error == CONCLAVE_NO_QUORUM))
             return error;
         if (lost_ms < 0 && !connected)
             return error; /* there was no connection in the first place */
         lost_ms = connected && error == CONCLAVE_NO_SERVER ? now_ms : lost_ms;
-        if (now_ms >= until_ms || now_ms >= lost_ms + PATIENCE_MS)
+        if (tries >= servers && (now_ms >= until_ms || now_ms >= lost_ms + PATIENCE_MS))
             return error;
+        if (connected && session->turn == turn)
+            session->turn++;
         const int interrupted = cv_client_wait(session, now_ms + PAUSE_MS);
         if (interrupted)
             return interrupted;
@@ -190,7 +200,7 @@ static int begin(struct conclave *session, enum cv_client_kind kind, const struc
 int cv_client_acquire(struct conclave *session, enum cv_client_kind kind, const struct cv_client_words *words,
                       uint64_t wait_ms, uint64_t ttl_ms, const struct conclave_want *want, uint64_t *fences)
 {
-    int64_t asked_ms;
+    int64_t asked_ms = 0;
     const int64_t until_ms = wait_ms < (uint64_t)INT32_MAX * 1000 ? cv_boot_ms() + (int64_t)wait_ms : CV_CLIENT_NEVER;
     for (;;) {
         int error = acquire(session, words, until_ms, fences, &asked_ms);

@@ -251,7 +251,7 @@ export class Client {
         }
         failure = new NoServer(`${connection.server.text}: ${error.message}`);
         connection.close(error.message);
-        this.giveUp();
+        this.#forsake(connection.server);
       }
     }
     throw failure;
@@ -274,8 +274,6 @@ export class Client {
 
   get secret() {
     return this.#secret;
-        this.giveUp();
-        if (clock() >= until) break;
   }
 
   expectOpen() {
@@ -287,19 +285,30 @@ export class Client {
     this.#turn++;
   }
 
-  /** Tries each server once, but no more when `until` is over. */
-  async connect(patienceMs = this.timeoutMs, until = Infinity) {
+  /** The same, whatever connections to this one are there. */
+  #forsake(server) {
+    this.giveUp();
+    const [forsaken, others] = [[], []];
+    for (const connection of this.#idle) (connection.server === server ? forsaken : others).push(connection);
+    this.#idle = others;
+    for (const connection of forsaken) connection.close();
+  }
+
+  /** Tries each server once, however short a wait is: that is for the lock. */
+  async connect(patienceMs = this.timeoutMs) {
     if (this.#closed) throw new Invalid("the client is closed");
     while (this.#idle.length) {
       const connection = this.#idle.pop();
       connection.needed = true;
       if (connection.idle) return connection;
     }
+    const first = this.#turn; // others, who connect at the same time, move on as well
     let failure;
-    for (let i = 0; i < this.servers.length; i++) {
+    for (let turn = first; turn < first + this.servers.length; turn++) {
       try {
-        const server = this.servers[this.#turn % this.servers.length];
-        return await Connection.open(server, this, patienceMs);
+        const connection = await Connection.open(this.servers[turn % this.servers.length], this, patienceMs);
+        this.#turn = turn;
+        return connection;
       } catch (error) {
         failure = error;
       }
@@ -330,11 +339,13 @@ export class Client {
     this.expectOpen();
     let failing = null;
     let heard = false;
-    for (let tries = 1; ; tries++) {
+    let tries = 0;
+    for (;;) {
       const asked = clock();
+      let connection = null;
       try {
         signal?.throwIfAborted();
-        const connection = await this.connect(this.timeoutMs, until);
+        connection = await this.connect();
         heard = true;
         const answer = await attempt(connection, until);
         if (answer) return answer;
@@ -343,9 +354,9 @@ export class Client {
         if (error instanceof NoServer && !heard) throw error; // there was no server in the first place
         const now = clock();
         failing = failing === null || now - asked > 1000 ? now : failing;
-        if (now >= failing + PATIENCE_MS || now >= until + this.timeoutMs) throw error;
-        if (now >= until && tries >= this.servers.length) throw error;
-        this.giveUp();
+        tries = connection ? tries + 1 : this.servers.length;
+        if (tries >= this.servers.length && (now >= until || now >= failing + PATIENCE_MS)) throw error;
+        if (connection) this.#forsake(connection.server);
         await sleep(PAUSE_MS);
       }
     }
@@ -398,6 +409,7 @@ export class Client {
         if (left <= PROBE_MS && !untold) throw new Broken("no answer");
         // A server that lets a client wait may be right, or may hang. Does it still answer others?
         (await Promise.race([Connection.open(connection.server, this, this.timeoutMs), aborted])).close();
+        if (left <= PROBE_MS && !connection.idle) throw new WaitTimeout(`${words[1]}: waited too long`);
       }
     } catch (error) {
       if (error instanceof ConclaveError && !(error instanceof NoServer)) {

@@ -229,7 +229,7 @@ class Client:
             except (Broken, asyncio.TimeoutError) as error:
                 failure = NoServer(f"{connection.server.text}: {str(error) or 'no answer'}")
                 connection.close("no answer")
-                self._turn += 1
+                self._forsake(connection.server)
             except ConclaveError:
                 self._keep(connection)
                 raise
@@ -240,24 +240,31 @@ class Client:
 
     # ---- connections ----
 
-    async def _connect(self, patience=None, until=NEVER):
-        """Tries each server once, but no more when `until` is over."""
+    async def _connect(self, patience=None):
+        """Tries each server once, however short a wait is: that is for the lock."""
         if self._closed:
             raise Invalid("the client is closed")
         while self._idle:
-                self._turn += 1
-            if clock() >= until:
-                break
             connection = self._idle.pop()
             if connection.idle:
                 return connection
-        for _ in self.servers:
-            server = self.servers[self._turn % len(self.servers)]
+        first = self._turn  # others, who connect at the same time, move on as well
+        for turn in range(first, first + len(self.servers)):
+            server = self.servers[turn % len(self.servers)]
             try:
-                return await Connection.open(server, self.credentials, patience or self.timeout, self.name)
+                connection = await Connection.open(server, self.credentials, patience or self.timeout, self.name)
+                self._turn = turn
+                return connection
             except ConclaveError as error:
                 failure = error
         raise failure
+
+    def _forsake(self, server):
+        """The next question goes to another one, whatever connections to this one are there."""
+        self._turn += 1
+        for connection in [each for each in self._idle if each.server == server]:
+            self._idle.remove(connection)
+            connection.close()
 
     def _keep(self, connection):
         if connection.idle and len(self._idle) < IDLE and not self._closed:
@@ -302,22 +309,23 @@ class Client:
         until = self._until(wait)
         tries, failing, heard = 0, None, False
         while True:
-            asked = clock()
+            asked, reached = clock(), False
             try:
-                connection = await self._connect(None, until)
-                heard = True
+                connection = await self._connect()
+                heard = reached = True
                 answer = await attempt(connection, until)
                 if answer:
                     return answer
             except (NoServer, NoQuorum) as error:
                 now = clock()
-                tries += 1
+                tries = tries + 1 if reached else len(self.servers)
                 failing = now if failing is None or now - asked > 1 else failing
                 if isinstance(error, NoServer) and not heard:
                     raise  # there was no server in the first place
-                if now >= failing + PATIENCE or now >= until + self.timeout or (now >= until and tries >= len(self.servers)):
+                if tries >= len(self.servers) and (now >= until or now >= failing + PATIENCE):
                     raise
-                self._turn += 1
+                if reached:
+                    self._forsake(connection.server)
                 await asyncio.sleep(PAUSE)
 
     def _acquisition(self, want):

@@ -343,7 +343,7 @@ public final class Client implements AutoCloseable {
                 if (error.kind() != Kind.NO_SERVER)
                     throw error;
                 failure = error;
-                giveUp();
+                forsake(connection.server);
             } catch (InterruptedException error) {
                 connection.close("given up");
                 throw error;
@@ -410,8 +410,23 @@ public final class Client implements AutoCloseable {
         turn++;
     }
 
-    private synchronized Server next() {
-        return servers.get(Math.floorMod(turn, servers.size()));
+    /** The same, whatever connections to this one are there. */
+    private void forsake(Server server) {
+        List<Connection> forsaken;
+        synchronized (this) {
+            turn++;
+            forsaken = idle.stream().filter(connection -> connection.server.equals(server)).toList();
+            idle.removeAll(forsaken);
+        }
+        forsaken.forEach(connection -> connection.close("no answer"));
+    }
+
+    private synchronized int turn() {
+        return turn;
+    }
+
+    private synchronized void stayWith(int found) {
+        turn = found;
     }
 
     private synchronized Connection takeIdle() throws ConclaveException {
@@ -419,22 +434,25 @@ public final class Client implements AutoCloseable {
             throw new ConclaveException(Kind.INVALID, "the client is closed");
         while (!idle.isEmpty()) {
             Connection connection = idle.pop();
-                giveUp();
             if (connection.isIdle())
                 return connection;
         }
         return null;
     }
 
-    /** Tries each server once, but no more when `until` is over. */
+    /** Tries each server once, but no more when `until` is over: the end of a hold. A wait is for the lock. */
     Connection connect(long patienceMs, long until) throws ConclaveException, InterruptedException {
         Connection known = takeIdle();
         if (known != null)
             return known;
         ConclaveException failure = null;
+        int first = turn(); // others, who connect at the same time, move on as well
         for (int i = 0; i < servers.size(); i++) {
             try {
-                return Connection.open(next(), credentials, name, patienceMs);
+                Server server = servers.get(Math.floorMod(first + i, servers.size()));
+                Connection connection = Connection.open(server, credentials, name, patienceMs);
+                stayWith(first + i);
+                return connection;
             } catch (ConclaveException error) {
                 failure = error;
                 if (Clock.now() >= until)
@@ -468,10 +486,12 @@ public final class Client implements AutoCloseable {
     <T> T persist(long until, Attempt<T> attempt) throws ConclaveException, InterruptedException {
         long failing = -1;
         boolean heard = false;
-        for (int tries = 1;; tries++) {
+        int tries = 0;
+        for (;;) {
             long asked = Clock.now();
+            Connection connection = null;
             try {
-                Connection connection = connect(timeoutMs, until);
+                connection = connect(timeoutMs, Clock.NEVER);
                 heard = true;
                 T answer = attempt.make(connection, until);
                 if (answer != null)
@@ -482,10 +502,11 @@ public final class Client implements AutoCloseable {
                     throw error;
                 long now = Clock.now();
                 failing = failing < 0 || now - asked > 1000 ? now : failing;
-                boolean late = now >= until && (tries >= servers.size() || now >= until + timeoutMs);
-                if (late || now >= failing + PATIENCE_MS)
+                tries = connection != null ? tries + 1 : servers.size();
+                if (tries >= servers.size() && (now >= until || now >= failing + PATIENCE_MS))
                     throw error;
-                giveUp();
+                if (connection != null)
+                    forsake(connection.server);
                 Thread.sleep(PAUSE_MS);
             }
         }

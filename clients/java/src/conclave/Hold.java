@@ -213,7 +213,7 @@ public final class Hold implements AutoCloseable {
     private void exchange(String verb, long until, List<Object> before, List<Object> after)
             throws ConclaveException, InterruptedException {
         check();
-        Connection on, second = client.connect(client.timeoutMs, until);
+        Connection on, second = client.connect(client.timeoutMs, Clock.NEVER);
         synchronized (this) {
             if (!kind.equals(before) || names.several() || names.leads() || want.ttlMs == 0 || again > 0 || side != null) {
                 client.keep(second);
