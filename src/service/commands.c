@@ -364,14 +364,14 @@ static void run_unlock(struct session *session, words command)
 {
     struct peer_request_order order = {.kinds = HOLD_LOCK};
     if (read_order(session, command, &order))
-        peer_request_run(session, command->word[1], &order);
+        peer_request_run_by_fence(session, command->word[1], &order);
 }
 
 static void run_renew(struct session *session, words command)
 {
     struct peer_request_order order = {.renews = true, .kinds = kinds_allowed(session, command->word[1])};
     if (order.kinds && read_order(session, command, &order))
-        peer_request_run(session, command->word[1], &order);
+        peer_request_run_by_fence(session, command->word[1], &order);
 }
 
 static void run_resign(struct session *session, words command)
@@ -379,7 +379,7 @@ static void run_resign(struct session *session, words command)
     struct peer_request_order order = {.kinds = HOLD_LEADER};
     if (command->count > 2) {
         if (read_order(session, command, &order))
-            peer_request_run(session, command->word[1], &order);
+            peer_request_run_by_fence(session, command->word[1], &order);
         return;
     }
     if (!word_is_name(session, command->word[1]))
@@ -454,7 +454,7 @@ static void run_force(struct session *session, words command)
     }
     order.reason = cv_keep_text(reason);
     if (order.reason)
-        peer_request_run(session, command->word[1], &order);
+        peer_request_run_by_fence(session, command->word[1], &order);
     else
         cv_resp_error(&session->out, OUT_OF_MEMORY);
     cv_drop_text(&order.reason);

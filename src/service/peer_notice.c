@@ -187,6 +187,22 @@ static struct cv_notice write_notice(const struct peer_notice *notice, uint64_t 
                               .body = body};
 }
 
+bool peer_notice_is_valid(const struct peer_notice *notice)
+{
+    bool valid = kinds[notice->kind].subjects & 1u << notice->subject;
+    for (size_t i = 0; i < PEER_NOTICE_NUMBERS; i++) {
+        uint64_t number;
+        memcpy(&number, (const char *)notice + fields[i].place, sizeof number);
+        valid = valid && (!(kinds[notice->kind].carries & 1u << i) || number <= fields[i].most);
+    }
+    for (size_t i = 0; i < PEER_NOTICE_TEXTS; i++) {
+        struct cv_text text;
+        memcpy(&text, (const char *)notice + texts[i].place, sizeof text);
+        valid = valid && (!(kinds[notice->kind].tells & 1u << i) || !text.start || text.length <= texts[i].most);
+    }
+    return valid;
+}
+
 struct cv_notice peer_notice_write(const struct peer_notice *notice, struct peer_notice_body *body)
 {
     return write_notice(notice, body->words);
@@ -207,6 +223,8 @@ cv_set peer_notice_send(const struct cv_service *service, cv_node to, const stru
     uint64_t body[PEER_NOTICE_NUMBERS + SHORT_TEXT_BYTES / 8 + PEER_NOTICE_TEXTS];
     if (to == CV_NOBODY && host->view.members == cv_set_of(host->roster->me))
         return 0; /* there is nobody else */
+    if (!peer_notice_is_valid(notice))
+        return 0; /* whatever a client has said, this node is not cut off for it */
     if (kinds[notice->kind].tells & PAGE)
         return send_page(service, to, notice);
     const struct cv_notice carried = write_notice(notice, body);

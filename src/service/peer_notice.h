@@ -89,7 +89,9 @@ struct cv_notice peer_notice_write(const struct peer_notice *notice, struct peer
 /* NULL, or what is wrong: such a notice is forged. */
 const char *peer_notice_read(const struct cv_notice *carried, struct peer_notice *notice);
 
-/* Tells one member, or everybody else in the view (CV_NOBODY). The members that are told. */
+/* Would a member read the notice, and not cut off its sender? */
+bool peer_notice_is_valid(const struct peer_notice *notice);
+/* Tells one member, or everybody else in the view (CV_NOBODY). The members that are told; none if it is not valid. */
 cv_set peer_notice_send(const struct cv_service *service, cv_node to, const struct peer_notice *notice);
 /* Reads and checks a notice of another member, and passes it to its handler. A member that forges one is cut off. */
 void peer_notice_heard(void *context, cv_node from, const struct cv_notice *carried);

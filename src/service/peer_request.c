@@ -14,6 +14,7 @@
 #define ATTEMPT_BITS 16u
 #define HELD_ANEW (-2)  /* instead of -1: there is no such hold, but another one of that name */
 #define NOT_THEIRS (-4) /* instead of -1: there is that hold, but the secret is another one */
+#define IMPOSSIBLE (-5) /* instead of -1: no hold has such a fence */
 
 static uint64_t ticket_of(const struct peer_request *request)
 {
@@ -26,6 +27,9 @@ void peer_request_answer(struct session *session, const struct peer_request_orde
         cv_resp_error(&session->out,
                       "NOPERM fence %llu was not given to this connection: expected SECRET and its secret",
                       (unsigned long long)order->fence);
+    else if (order->reason && value == IMPOSSIBLE)
+        cv_resp_error(&session->out, "NOTHELD fence %llu: fences are 1 to %llu", (unsigned long long)order->fence,
+                      (unsigned long long)CV_FENCE_END - 1);
     else if (order->reason && value < 0)
         cv_resp_error(&session->out, "NOTHELD fence %llu: %s", (unsigned long long)order->fence,
                       value == HELD_ANEW ? "the name is held under another fence" : "nobody holds the name");
@@ -293,6 +297,14 @@ void peer_request_run(struct session *session, struct cv_text name, const struct
     try(session);
     if (request->name && cv_member_is_hopeless(service->member, false))
         fail(session, NO_QUORUM);
+}
+
+void peer_request_run_by_fence(struct session *session, struct cv_text name, const struct peer_request_order *order)
+{
+    if (order->fence && order->fence < CV_FENCE_END)
+        peer_request_run(session, name, order);
+    else
+        peer_request_answer(session, order, IMPOSSIBLE);
 }
 
 static struct session *session_of(struct peer_request *request)

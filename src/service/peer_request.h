@@ -62,6 +62,8 @@ struct peer_request {
 };
 
 void peer_request_run(struct session *session, struct cv_text name, const struct peer_request_order *order);
+/* The same by the fence that a client has named: one that no hold can have is answered at once. */
+void peer_request_run_by_fence(struct session *session, struct cv_text name, const struct peer_request_order *order);
 /* Tells the client what has become of it. */
 void peer_request_answer(struct session *session, const struct peer_request_order *order, int64_t value);
 /* Enough members know that a hold lasts longer: those that have asked for it are told. */

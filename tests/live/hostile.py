@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Hostile and senseless connections: they neither crash a node nor keep it from serving others."""
 
+import contextlib
 import random
 import re
 import socket
@@ -10,7 +11,7 @@ import time
 
 import forge
 from forge import BEAT, HELLO, LETTER, frame, hello
-from harness import Cluster, Gone, Node, free_port, main
+from harness import Cluster, Gone, Node, Refused, free_port, main
 
 def peer_address(cluster, node):
     text = (cluster.directory / f"node{node}.conf").read_text()
@@ -312,6 +313,50 @@ def another_version():
     listener.close()
 
 
+EDGES = [0, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 40, 2 ** 53 - 1, 2 ** 53, 2 ** 63 - 1]
+
+# Every command with a number of the client's in it; N stands for the number.
+NUMBERED = """UNLOCK held N|UNLOCK held N SECRET s|UNLOCK free N|RENEW held N|RENEW held N SECRET s|RENEW held N TTL 5000 SECRET s
+              RENEW free N TTL 5000 SECRET s|RENEW boss N LEADER|RENEW held 9 TTL N|RENEW held 9 PERMITS N|RESIGN boss N|RESIGN boss N SECRET s
+              FORCE held N why|UPGRADE held N|UPGRADE held N WAIT N|DOWNGRADE held N|LOCK a WAIT 0 TTL N|LOCK b WAIT 0 PERMITS N
+              LOCK held WAIT N|CAMPAIGN boss WAIT 0 PRIORITY N|CAMPAIGN boss WAIT 0 PRIORITY -N|CAMPAIGN boss WAIT 0 TTL N
+              LOCKALL TTL N c d|LOCKALL WAIT N held c|SEQUENCE s N|LATCH l SET N|LATCH l DOWN N|LATCH l AWAIT WAIT N|ONCE o EVERY N|ONCE o DONE N
+              BARRIER p N WAIT 10|BARRIER p 2 WAIT N|SET e t NX PX N|SET f t NX EX N|PEXPIRE e N|EXPIRE e N|FENCE e N|STEPDOWN N|REPLACE N
+              TERMS N N|LEAVE N|LOCKS N|CLIENT SETNAME N"""
+
+
+def numbers():
+    """No number that a client says gets its node cut off by the others: a fence that cannot be is a hold that is not there."""
+    with Cluster(3) as cluster:
+        cluster.await_view([1, 2, 3])
+        holder = cluster.client(1)
+        fence = holder.ask("LOCK", "held", "TTL", 60000, "SECRET", "of the holder")
+        assert holder.ask("CAMPAIGN", "boss") and fence
+        for node in (1, 2, 3):
+            for number in EDGES:
+                for words in re.split(r"\||\n", NUMBERED):
+                    client = cluster.client(node)
+                    client.say(*(word.replace("N", str(number)) if word in ("N", "-N") else word for word in words.split()))
+                    if "WAIT N" not in words:
+                        with contextlib.suppress(Refused, Gone):
+                            client.hear()
+                    client.close()
+            one = cluster.client(node)
+            for number in (0, 2 ** 53, 2 ** 63 - 1):
+                assert one.ask("UNLOCK", "held", number) == 0 and one.ask("RESIGN", "boss", number, "SECRET", "s") == 0
+                assert one.ask("RENEW", "held", number) is None and one.ask("RENEW", "held", number, "TTL", 5000, "SECRET", "s") is None
+                try:
+                    raise AssertionError(one.ask("FORCE", "held", number, "why"))
+                except Refused as refused:
+                    assert str(refused).startswith(f"NOTHELD fence {number}: "), refused
+            one.close()
+        cluster.await_view([1, 2, 3])
+        assert cluster.client(2).ask("RENEW", "held", fence, "SECRET", "of the holder") == 60000
+        assert cluster.client(3).ask("LOCK", "new", "TTL", 5000) > fence
+        holder.close()
+    cluster.check()
+
+
 if __name__ == "__main__":
     sys.exit(main([peers_port, slow_strangers, slow_clients, random_clients, forged_letters, forged_notices, forged_entries,
-                   forged_dismissal, another_version]))
+                   forged_dismissal, another_version, numbers]))

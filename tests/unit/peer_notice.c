@@ -78,6 +78,7 @@ static void test_every_kind_comes_through(void **state)
     (void)state;
     for (uint32_t kind = 0; kind < PEER_NOTICE_KINDS; kind++) {
         const struct peer_notice sent = sample(kind);
+        assert_true(peer_notice_is_valid(&sent));
         struct peer_notice heard;
         struct peer_notice_body body;
         const struct cv_notice carried = peer_notice_write(&sent, &body);
@@ -203,6 +204,7 @@ static void refuse(struct peer_notice notice, enum peer_notice_kind kind)
     notice.subject = subject_of[kind];
     const struct cv_notice carried = peer_notice_write(&notice, &body);
     assert_non_null(peer_notice_read(&carried, &heard));
+    assert_false(peer_notice_is_valid(&notice)); /* so no member sends it */
 }
 
 static void test_forged_numbers(void **state)
