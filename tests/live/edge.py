@@ -310,6 +310,16 @@ def start_in(directory):
         return node.wait(PATIENCE), node.stderr.read()
 
 
+def no_directory_for_the_socket():
+    """A path in a directory that does not exist, or that the node may not write to, is refused with the reason."""
+    with tempfile.TemporaryDirectory(prefix="conclave-test-") as place:
+        for address, reason in ((f"{place}/none/x.sock", f"there is no directory {place}/none"), ("/none/x.sock", "there is no directory /none"),
+                                (f"{place}/file/x.sock", "not a directory")):
+            (pathlib.Path(place) / "file").touch()
+            result = subprocess.run([CONCLAVE, "node", "--listen", address], capture_output=True, text=True, check=False, timeout=PATIENCE)
+            assert result.returncode and result.stderr.count("\n") == 1 and address in result.stderr and reason in result.stderr, result
+
+
 def descriptors_are_kept():
     """More connections than the system allows: the node keeps what its journal, members and an operator need."""
     limit = 200
@@ -574,7 +584,7 @@ def commands_have_to_end():
 
 
 TESTS = [settings_lines, what_clients_observe_is_bounded, what_clients_hold_is_bounded, answers_together_are_bounded,
-         commands_have_to_end, names_of_any_bytes, servers_are_not_obeyed, names_are_looked_up_elsewhere, descriptors_are_kept, links_are_not_followed, renewing_takes_the_right_for_it, a_right_that_is_gone_grants_nothing, http_requests_end_at_once,
+         commands_have_to_end, names_of_any_bytes, servers_are_not_obeyed, names_are_looked_up_elsewhere, no_directory_for_the_socket, descriptors_are_kept, links_are_not_followed, renewing_takes_the_right_for_it, a_right_that_is_gone_grants_nothing, http_requests_end_at_once,
          typed_by_hand, a_listener_survives_a_failed_allocation]
 
 if __name__ == "__main__":

@@ -128,6 +128,18 @@ static void remove_stale(const char *path)
         close(probe);
 }
 
+/* libuv says "permission denied" of a directory that does not exist, as Windows does. */
+static int complain_of_path(const char *what, const char *path, int error, struct cv_complaint *complaint)
+{
+    struct stat info;
+    char directory[sizeof((struct sockaddr_un *)0)->sun_path] = "";
+    memcpy(directory, path, (size_t)(strrchr(path, '/') - path));
+    if (error == UV_EACCES && *directory && stat(directory, &info) && errno == ENOENT)
+        return cv_complain(complaint, "%s %s: there is no directory %s", what, cv_brief(path).text,
+                           cv_brief(directory).text);
+    return cv_complain(complaint, "%s %s: %s", what, cv_brief(path).text, uv_strerror(error));
+}
+
 static int listen_path(struct cv_listener *listener, const char *what, const char *path, struct cv_complaint *complaint)
 {
     const size_t most = sizeof((struct sockaddr_un *)0)->sun_path - 1;
@@ -140,7 +152,7 @@ static int listen_path(struct cv_listener *listener, const char *what, const cha
         error = -errno;
     if (!error)
         error = uv_listen(&listener->uv.stream, BACKLOG, somebody_connects);
-    return error ? cv_complain(complaint, "%s %s: %s", what, cv_brief(path).text, uv_strerror(error)) : 0;
+    return error ? complain_of_path(what, path, error, complaint) : 0;
 }
 
 int cv_listen(struct cv_listener *listener, struct cv_loop *loop, const char *what, const char *address,
