@@ -457,7 +457,7 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
         error = consensus_open(&member->consensus, member, settings, &away_us, complaint);
     if (!error)
         error = ttl_ceiling_open(&member->ceiling, member, member->consensus ? member->consensus->directory : NULL,
-                                 complaint);
+                                 settings->limits.longest_ttl_ms, complaint);
     member->earliest_us = cv_loop_now() + away_us;
     cv_loop_set(&member->loop, &member->begin, away_us > begin_us ? away_us : begin_us);
     return error;

@@ -231,10 +231,16 @@ static void lengthen(struct session *session, int64_t left_ms)
         answer(session, 0);
         return;
     }
+    const uint64_t most_ms = session->service->limits->longest_ttl_ms;
     call->looked = true;
     call->ms += (uint64_t)left_ms;
-    if (call->ms > LONGEST_MS)
-        call->ms = LONGEST_MS;
+    if (call->ms > most_ms) {
+        cv_resp_error(&session->out,
+                      "ERR time to live '%llu': expected a number of 1 to %llu, the longest time to live",
+                      (unsigned long long)call->ms, (unsigned long long)most_ms);
+        redis_call_end(session);
+        return;
+    }
     step(session);
 }
 

@@ -15,19 +15,6 @@ static struct cv_brief brief(struct cv_text text)
 
 /* ---- words ---- */
 
-static bool is_time(struct session *session, const char *what, struct cv_text text, uint64_t unit_ms, uint64_t *ms)
-{
-    uint64_t number;
-    const uint64_t most = LONGEST_MS / unit_ms;
-    if (!cv_parse_number(text, most, &number) || !number) {
-        cv_resp_error(&session->out, "ERR %s '%s': expected a number of 1 to %llu", what, brief(text).text,
-                      (unsigned long long)most);
-        return false;
-    }
-    *ms = number * unit_ms;
-    return true;
-}
-
 static bool is_token(struct session *session, struct cv_text token)
 {
     if (token.length && token.length <= CV_VALUE_BYTES)
@@ -68,7 +55,7 @@ void redis_set(struct session *session, words command)
         if (cv_resp_is(option, "NX")) {
             only_free = true;
         } else if ((in_ms || cv_resp_is(option, "EX")) && !ms) {
-            if (!is_time(session, in_ms ? "PX" : "EX", value, in_ms ? 1 : 1000, &ms))
+            if (!word_is_duration(session, in_ms ? "PX" : "EX", value, in_ms ? 1 : 1000, &ms))
                 return;
             i++;
         } else {
@@ -108,7 +95,7 @@ void redis_exists(struct session *session, words command)
 static void expire(struct session *session, words command, const char *what, uint64_t unit_ms)
 {
     uint64_t ms;
-    if (is_time(session, what, command->word[2], unit_ms, &ms))
+    if (word_is_duration(session, what, command->word[2], unit_ms, &ms))
         run_one(session, command, REDIS_PEXPIRE, no_token, ms);
 }
 
@@ -177,7 +164,7 @@ static void run_script(struct session *session, words command, const struct redi
     struct redis_order order = {
         .verb = verb_of(script, arguments), .names = names, .count = (uint32_t)keys, .token = arguments[0]};
     if (are_names(session, CV_MAY_LOCK, names, order.count) && is_token(session, order.token) &&
-        (!script->unit_ms || is_time(session, "time to live", arguments[1], script->unit_ms, &order.ms)))
+        (!script->unit_ms || word_is_duration(session, "time to live", arguments[1], script->unit_ms, &order.ms)))
         redis_call_run(session, &order);
 }
 

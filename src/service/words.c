@@ -3,7 +3,11 @@
 
 #include <xxhash.h>
 
+#include "live/settings/settings_limits.h"
+
 #define SECRET_BYTES 128u
+
+_Static_assert(CV_LARGEST_LONGEST_TTL_MS <= CV_LONGEST_TTL_MS, "members refuse a longer time to live");
 
 static struct cv_brief brief(struct cv_text text)
 {
@@ -59,11 +63,20 @@ bool word_is_priority(struct session *session, struct cv_text text, int64_t *pri
 
 bool word_is_ttl(struct session *session, struct cv_text text, uint64_t *ttl_ms)
 {
-    if (!word_is_number(session, "TTL", text, ttl_ms))
-        return false;
-    if (!*ttl_ms)
-        cv_resp_error(&session->out, "ERR TTL '0': expected at least 1 millisecond");
-    return *ttl_ms;
+    return word_is_duration(session, "TTL", text, 1, ttl_ms);
+}
+
+bool word_is_duration(struct session *session, const char *what, struct cv_text text, uint64_t unit_ms, uint64_t *ms)
+{
+    uint64_t number;
+    const uint64_t most_ms = session->service->limits->longest_ttl_ms;
+    if (cv_parse_number(text, most_ms / unit_ms, &number) && number) {
+        *ms = number * unit_ms;
+        return true;
+    }
+    cv_resp_error(&session->out, "ERR %s '%s': expected a number of 1 to %llu, the longest time to live", what,
+                  brief(text).text, (unsigned long long)(most_ms / unit_ms));
+    return false;
 }
 
 bool word_is_permits(struct session *session, struct cv_text text, uint64_t *permits)

@@ -8,6 +8,8 @@
 bool word_is_name(struct session *session, struct cv_text name);
 /* Milliseconds, of the option `what`. */
 bool word_is_number(struct session *session, const char *what, struct cv_text text, uint64_t *number);
+/* A time to live, in that unit; `what` names it. */
+bool word_is_duration(struct session *session, const char *what, struct cv_text text, uint64_t unit_ms, uint64_t *ms);
 bool word_is_ttl(struct session *session, struct cv_text text, uint64_t *ttl_ms);
 bool word_is_fence(struct session *session, struct cv_text text, uint64_t *fence);
 bool word_is_priority(struct session *session, struct cv_text text, int64_t *priority);

@@ -208,6 +208,43 @@ def grace_is_told():
         assert patiently(group.client(3), "RENEW", "job", fence, "SECRET", SECRET, "TTL", 15000) == 15000
 
 
+def restarted(group):
+    group.kill(*group.members)
+    group.start()
+    group.await_view()
+
+
+def refusal(client, *words):
+    try:
+        return client.ask(*words)
+    except Refused as refused:
+        return str(refused)
+
+
+def longest():
+    """No time to live is above the limit, so no client makes the grace longer than that, nor a file of an older version."""
+    group = Group(3)
+    for path in group.directory.glob("*.conf"):
+        path.write_text(path.read_text(encoding="utf-8") + "[limits]\nlongest-ttl = 20000\n", encoding="utf-8")
+    with group:
+        client = group.client(1)
+        fence = client.ask("LOCK", "job", "TTL", 20000, "SECRET", SECRET)
+        assert client.ask("SET", "redis", "token", "NX", "PX", 5000) == "OK"
+        told = "ERR %s '20001': expected a number of 1 to 20000, the longest time to live"
+        for words in (("LOCK", "a"), ("CAMPAIGN", "a"), ("RENEW", "job", fence, "SECRET", SECRET), ("LOCKALL",)):
+            assert refusal(client, *words, "TTL", 20001, *["a"][:words[0] == "LOCKALL"]) == told % "TTL", words
+            assert "TTL '1099511627776'" in refusal(client, *words, "TTL", 2 ** 40, *["a"][:words[0] == "LOCKALL"]), words
+        assert refusal(client, "SET", "a", "t", "NX", "PX", 20001) == told % "PX"
+        assert "EX '21': expected a number of 1 to 20," in refusal(client, "SET", "a", "t", "NX", "EX", 21)
+        assert refusal(client, "PEXPIRE", "redis", 20001) == told % "PEXPIRE" and "'21'" in refusal(client, "EXPIRE", "redis", 21)
+        assert client.ask("RENEW", "job", fence, "TTL", 20000) == 20000 and client.ask("UNLOCK", "job", fence) == 1
+        for path in group.directory.glob("*/longest-ttl"):
+            assert path.read_text(encoding="ascii") == "conclave longest-ttl 1 20000\n"
+            path.write_text("conclave longest-ttl 1 2000000000000\n", encoding="ascii")
+        restarted(group)
+        assert 0 < group.client(1).ask("VIEW")["grace_ms"] < 25000
+
+
 # ---- single faults ----
 
 
@@ -477,7 +514,7 @@ def in_any_language():
 
 
 TESTS = [in_any_language, judged, secrets, one_fence_for_two, deadlines, asked_elsewhere_in_a_failover, stalled_session, cut_off, keepers_follow_keepers, faults, hangs,
-         rolling_restart, rolling_kill, all_restarted, elected_leader_claims, members_far_apart, grace_is_told, readers_of_several_views]
+         rolling_restart, rolling_kill, all_restarted, elected_leader_claims, members_far_apart, grace_is_told, longest, readers_of_several_views]
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--rolling"]:

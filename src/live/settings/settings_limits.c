@@ -4,6 +4,7 @@
  *     observed-per-client = 1000         ; names that one connection observes
  *     output = 512M                      ; bytes of answers that all clients together have yet to read
  *     command-timeout = 10000            ; milliseconds from a command's first byte to its last
+ *     longest-ttl = 86400000             ; milliseconds: no time to live is longer; the same at all members
  */
 #include "live/settings/settings_limits.h"
 
@@ -32,6 +33,7 @@ static const struct {
      BYTES},
     {"output", LEAST_OUTPUT, LARGEST_OUTPUT, (uint64_t)512 << 20, offsetof(struct cv_limits, output), BYTES},
     {"command-timeout", 10, 3600000, 10000, offsetof(struct cv_limits, command_ms), NUMBER},
+    {"longest-ttl", 1000, CV_LARGEST_LONGEST_TTL_MS, 86400000, offsetof(struct cv_limits, longest_ttl_ms), NUMBER},
 };
 
 const size_t cv_limit_count = sizeof keys / sizeof *keys;
@@ -84,6 +86,6 @@ int cv_limits_set(struct cv_limits *limits, const char *key, const char *value, 
     }
     return cv_complain(complaint,
                        "[limits] %s: expected observed-per-client, observed, held-per-client, listings, "
-                       "output-per-client, output or command-timeout",
+                       "output-per-client, output, command-timeout or longest-ttl",
                        cv_brief(key).text);
 }
