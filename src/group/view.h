@@ -93,6 +93,9 @@ static inline uint64_t cv_view_agreed_base(uint64_t epoch)
     return epoch < CV_FENCE_END >> CV_BLOCK_BITS ? epoch << CV_BLOCK_BITS : CV_FENCE_END;
 }
 
+/* 2025-01-01, so that there are fences until 2094. A node with an earlier clock would repeat them: it ends. */
+#define CV_FIRST_MS 1735689600000ull
+
 /*
  * The base of a view that begins now. Without a disk only the time of day is surely higher after a restart. Each
  * millisecond has room for 2^12 fences, more than a name uses in one. If the clock is set back across a restart, fences
@@ -100,8 +103,7 @@ static inline uint64_t cv_view_agreed_base(uint64_t epoch)
  */
 static inline uint64_t cv_view_base(uint64_t unix_ms, uint64_t last_base)
 {
-    const uint64_t first_ms = 1735689600000ull; /* 2025-01-01, so that there are fences until 2094 */
-    const uint64_t ms = unix_ms > first_ms ? unix_ms - first_ms : 1;
+    const uint64_t ms = unix_ms > CV_FIRST_MS ? unix_ms - CV_FIRST_MS : 1;
     const uint64_t base = ms < CV_FENCE_END >> 12 ? ms << 12 : CV_FENCE_END;
     if (last_base >= CV_FENCE_END - CV_BLOCK)
         return CV_FENCE_END;

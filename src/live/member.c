@@ -16,8 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "core/wall_clock.h"
 #include "live/consensus_time.h"
 #include "live/dispatch.h"
 #include "live/founding.h"
@@ -423,6 +425,23 @@ static bool has_descriptors(void)
     return enough;
 }
 
+/* Before the numbering begins all starts would have the same fences. */
+static int look_at_clock(struct cv_complaint *complaint)
+{
+    char date[32] = "?";
+    struct tm parts;
+    const int64_t now_ms = cv_unix_ms();
+    const time_t now_s = (time_t)(now_ms / 1000);
+    if (now_ms > (int64_t)CV_FIRST_MS)
+        return 0;
+    if (gmtime_r(&now_s, &parts))
+        strftime(date, sizeof date, "%Y-%m-%d", &parts);
+    return cv_complain(complaint,
+                       "the machine's clock says %s: expected 2025 or later, since without a directory only the clock "
+                       "keeps fences from repeating; set it, or use group raft with a directory",
+                       date);
+}
+
 int cv_member_open(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint)
 {
     if (!has_descriptors())
@@ -458,6 +477,8 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     if (!error)
         error = ttl_ceiling_open(&member->ceiling, member, member->consensus ? member->consensus->directory : NULL,
                                  settings->limits.longest_ttl_ms, complaint);
+    if (!error && !member->consensus)
+        error = look_at_clock(complaint);
     member->earliest_us = cv_loop_now() + away_us;
     cv_loop_set(&member->loop, &member->begin, away_us > begin_us ? away_us : begin_us);
     return error;

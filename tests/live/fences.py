@@ -4,9 +4,10 @@
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
-from harness import PATIENCE, Cluster, Node, main
+from harness import CONCLAVE, PATIENCE, Cluster, Node, main
 
 # A client as JavaScript has them: numbers are doubles, and what is not exact there is rounded.
 JAVASCRIPT = r"""
@@ -68,6 +69,17 @@ def alone_without_a_directory():
             client.close()
 
 
+def clock_before_the_numbering():
+    """By a clock before 2025 every start would give the same fences, so such a node says so and does not start."""
+    if not shutil.which("faketime"):
+        print("skipped: there is no faketime")
+        return
+    with tempfile.TemporaryDirectory(prefix="conclave-test-") as place:
+        words = ["faketime", "-f", "@2001-09-09 01:46:40", CONCLAVE, "node", "--listen", f"{place}/node.sock"]
+        result = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE)
+        assert result.returncode and "clock says 2001-09-" in result.stderr and result.stderr.count("\n") == 1, result
+
+
 def no_number_is_lost():
     """In a group, a grant costs one place of the view's block: eight numbers, wherever the name goes."""
     with Cluster(3) as cluster:
@@ -113,5 +125,5 @@ def blocks_are_used_up():
 
 
 if __name__ == "__main__":
-    TESTS = [javascript_alone, javascript_of_three, alone_without_a_directory, no_number_is_lost]
+    TESTS = [javascript_alone, javascript_of_three, alone_without_a_directory, clock_before_the_numbering, no_number_is_lost]
     sys.exit(main(TESTS + [blocks_are_used_up] if "blocks_are_used_up" in sys.argv else TESTS))
