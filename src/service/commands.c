@@ -285,31 +285,6 @@ int64_t command_left_ms(const struct lock_hold *hold)
     return (int64_t)(left_ms < hold->ttl_ms ? left_ms : hold->ttl_ms);
 }
 
-void command_claim(struct session *session, struct cv_text name, const struct peer_request_order *order)
-{
-    struct cv_service *service = session->service;
-    struct waiter *wait = &session->wait;
-    const enum cv_subject subject = order->kinds & HOLD_LOCK ? CV_SUBJECT_LOCK : CV_SUBJECT_LEADER;
-    struct lock *lock = lock_open(service, subject, name);
-    peer_request_drop(session);
-    if (!lock || order->fence >= service->host->view.base) {
-        peer_request_answer(session, order, -1); /* the fence is of a view that has yet to begin */
-        return;
-    }
-    *wait = (struct waiter){.alarm = wait->alarm,
-                            .session = session,
-                            .value = wait->value,
-                            .ttl_ms = order->ttl_ms,
-                            .priority = INT64_MAX, /* before clients that claim nothing */
-                            .digest = {order->digest[0], order->digest[1]},
-                            .claimed = order->fence,
-                            .shared = order->shared || order->permits,
-                            .permits = order->permits};
-    lock_wait(lock, wait);
-    if (wait->lock || session->granting)
-        cv_alarm_set(service->alarms, &wait->alarm, service->member->grace_until_us);
-}
-
 /*
  * The session that was granted a hold may end or renew it by its fence alone. Another one has to show the secret, to
  * any member.

@@ -19,7 +19,5 @@ int64_t command_end(struct lock_hold *hold);
 int64_t command_renew(struct lock_hold *hold);
 /* For how many milliseconds the hold surely lasts; INT64_MAX: it has no time to live. */
 int64_t command_left_ms(const struct lock_hold *hold);
-/* In a time of grace: claims a hold that was promised before everybody forgot it. */
-void command_claim(struct session *session, struct cv_text name, const struct peer_request_order *order);
 
 #endif

@@ -82,7 +82,7 @@ struct lock *lock_open(struct cv_service *service, enum cv_subject subject, stru
 bool lock_keep(const struct cv_instance *instance)
 {
     const struct lock *lock = lock_of(instance);
-    return lock && (lock->first || lock->holds || lock->observers || lock->leader.leads);
+    return lock && (lock->first || lock->holds || lock->observers || lock->leader.leads || claim_is_remembered(lock));
 }
 
 /* ---- waiting ---- */
@@ -415,10 +415,22 @@ static bool goes_on(const struct lock *lock, enum sharing_turn turn)
     return turn != TURN_REST && turn != TURN_REQUEST && (turn != TURN_LEAVE || lock->first);
 }
 
+static void refuse_lost_claims(struct lock *lock)
+{
+    for (struct waiter *wait = lock->first, *next; wait && wait->claimed; wait = next) {
+        next = wait->next;
+        if (!claim_is_lost(lock, wait))
+            continue;
+        dequeue(wait);
+        peer_request_answer(wait->session, &(struct peer_request_order){.renews = true}, -1);
+    }
+}
+
 void lock_serve(struct lock *lock)
 {
     if (!cv_host_ready(lock->service->host))
         return;
+    refuse_lost_claims(lock);
     if (cv_member_serves(lock->service->member))
         named_election_update(lock);
     if (lock->exchanging)
@@ -427,6 +439,7 @@ void lock_serve(struct lock *lock)
     enum sharing_turn turn;
     do {
         turn = take_turn(lock);
+        refuse_lost_claims(lock); /* by what was granted */
         granted += turn == TURN_GRANT;
     } while (granted < GRANTS_EACH_TIME && goes_on(lock, turn));
     if (granted == GRANTS_EACH_TIME)

@@ -16,6 +16,7 @@
 #include "core/kept_text.h"
 #include "live/host/host.h"
 #include "live/net/loop.h"
+#include "service/claim.h"
 #include "service/leader.h"
 #include "service/peer_notice.h"
 #include "service/sharing.h"
@@ -98,6 +99,7 @@ struct lock {
     uint64_t waiting; /* how many wait */
     uint64_t holding; /* how many hold it */
     struct sharing sharing;
+    struct claims claims;
 
     struct lock *next_moved, *previous_moved; /* of those whose queues have changed */
     bool moved;                               /* it is one of them */

@@ -5,6 +5,7 @@
 
 #include "live/net/stream.h"
 #include "service/ask_back.h"
+#include "service/claim.h"
 #include "service/commands.h"
 #include "service/force.h"
 #include "service/session.h"
@@ -191,9 +192,8 @@ static void conclude(struct session *session, const struct peer_request_result *
     const bool none = result->value < 0;
     if (none && session->request.unasked)
         return; /* it waits until all members can be asked, perhaps in a new view */
-    if (none && !session->request.not_theirs && order.renews && order.ttl_ms &&
-        ttl_promise_in_grace(session->service)) {
-        command_claim(session, name_of(&session->request), &order);
+    if (none && !session->request.not_theirs && claim_is_allowed(session, &order)) {
+        claim_begin(session, name_of(&session->request), &order);
         return;
     }
     if (none && session->request.unanswered) {

@@ -62,6 +62,7 @@ bool ttl_promise_make(struct lock_hold *hold)
                                        .keeper = me};
     if (!cv_promise_put(&lock->instance->promises, &promise))
         return false;
+    claim_note(lock, promise.fence, promise.generation);
     hold->aware = 0;
     if (cv_host_ready(lock->service->host))
         lock_tell(lock, CV_NOBODY,
@@ -161,8 +162,12 @@ void ttl_promise_hear(struct cv_service *service, const struct peer_notice *noti
     struct cv_promise *known = lock && whole ? cv_promise_put(&lock->instance->promises, &promise) : NULL;
     cv_drop_text(&promise.client);
     cv_drop_text(&promise.value);
-    if (known)
-        acknowledge(lock, known);
+    if (!known)
+        return;
+    acknowledge(lock, known);
+    claim_note(lock, known->fence, known->generation);
+    if (lock->first && lock->first->claimed)
+        lock_serve(lock); /* that claim may be lost */
 }
 
 void ttl_promise_hear_known(struct cv_service *service, const struct peer_notice *notice)

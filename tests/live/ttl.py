@@ -18,7 +18,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 # pylint: disable=wrong-import-position
 from group import Group
-from harness import CONCLAVE, PATIENCE, Client, Cluster, Gone, Refused, main
+from harness import CONCLAVE, PATIENCE, Client, Cluster, Gone, Refused, main, stretch
 
 SECRET = "a secret of the grant"
 
@@ -243,6 +243,33 @@ def longest():
             path.write_text("conclave longest-ttl 1 2000000000000\n", encoding="ascii")
         restarted(group)
         assert 0 < group.client(1).ask("VIEW")["grace_ms"] < 25000
+
+
+def claims():
+    """A claim needs its secret. Of claims that exclude each other the first is believed, and the others are told at once."""
+    with Group(3) as group:
+        client = group.client(1)
+        fence, reader = (client.ask("LOCK", name, "TTL", 30000, "SECRET", SECRET) for name in ("job", "read"))
+        assert client.ask("CAMPAIGN", "boss", "TTL", 30000, "SECRET", SECRET)
+        restarted(group)
+        one, two, three = (group.client(node) for node in (1, 2, 3))
+        begun = time.monotonic()
+        assert patiently(two, "RENEW", "job", fence, "TTL", 9000) is None, "without a secret"
+        assert patiently(one, "RENEW", "job", fence, "TTL", 9000, "SECRET", SECRET) == 9000
+        for other in (one, two, three):
+            for wrong in (fence - 8, fence + 8, 1):
+                assert patiently(other, "RENEW", "job", wrong, "TTL", 9000, "SECRET", "mine") is None, wrong
+            assert patiently(other, "RENEW", "job", fence, "TTL", 9000, "SECRET", SECRET) == 9000
+        assert one.ask("UNLOCK", "job", fence) == 1
+        for other in (one, two, three):
+            assert patiently(other, "RENEW", "job", fence - 8, "TTL", 9000, "SECRET", "mine") is None, "it was claimed since"
+        assert patiently(three, "RENEW", "job", fence + 8, "TTL", 9000, "SECRET", "mine") == 9000
+        for other, its in ((one, reader + 8), (two, reader), (three, reader + 16)):
+            assert patiently(other, "RENEW", "read", its, "TTL", 9000, "SECRET", "mine", "SHARED") == 9000
+        assert patiently(two, "RENEW", "read", reader + 24, "TTL", 9000, "SECRET", "other") is None, "others read"
+        assert patiently(two, "RENEW", "boss", 8, "TTL", 9000, "SECRET", "first", "LEADER") == 9000
+        assert patiently(one, "RENEW", "boss", 16, "TTL", 9000, "SECRET", "other", "LEADER") is None
+        assert time.monotonic() - begun < 8 * stretch(), "nobody waited for a time to live"
 
 
 # ---- single faults ----
@@ -514,7 +541,7 @@ def in_any_language():
 
 
 TESTS = [in_any_language, judged, secrets, one_fence_for_two, deadlines, asked_elsewhere_in_a_failover, stalled_session, cut_off, keepers_follow_keepers, faults, hangs,
-         rolling_restart, rolling_kill, all_restarted, elected_leader_claims, members_far_apart, grace_is_told, longest, readers_of_several_views]
+         rolling_restart, rolling_kill, all_restarted, elected_leader_claims, members_far_apart, grace_is_told, longest, claims, readers_of_several_views]
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--rolling"]:
