@@ -31,7 +31,7 @@ const struct options sequence_options = {
     .more = "TIME is in seconds, or has a unit: 250ms, 10s, 5m, 1h.\n"
             "It waits while another client holds NAME as a lock.\n"
             "Exit codes: 0; 123 no server or no majority; 124 waited too long; 125 wrong usage, or a failure of "
-             "conclave itself.",
+            "conclave itself.",
     .lenient = true,
 };
 
