@@ -289,8 +289,9 @@ static void write_configuration(const struct page *page)
     FILE *file = page->file;
     for (cv_node node = 0; node < roster->count; node++)
         if (roster->ids[node] != CV_NO_ID)
-            fprintf(file, "member_%u:attribute=%u,vote=%s\r\n", roster->ids[node], roster->attributes[node],
-                    cv_set_has(roster->voters, node) ? "yes" : "no");
+            fprintf(file, "member_%u:attribute=%u,vote=%s%s\r\n", roster->ids[node], roster->attributes[node],
+                    cv_set_has(roster->voters, node) ? "yes" : "no",
+                    cv_set_has(roster->standbys, node) ? ",standby=yes" : "");
     fprintf(file, "group_mode:%s\r\nheartbeat:%llu\r\ntimeout:%llu\r\nlongest_timeout:%llu\r\nbound:%llu\r\n",
             cv_member_mode(member), (number)(member->peers.heartbeat_us / 1000),
             (number)(member->peers.least_us / 1000), (number)(member->peers.most_us / 1000),

@@ -59,16 +59,27 @@ struct cv_text doctor_section(const struct doctor_member *member, const char *ti
     return section;
 }
 
-bool doctor_votes(const struct doctor_group *group, const struct doctor_member *member)
+/* What a member tells of that one in its configuration; empty if nobody does. */
+static struct cv_text seat_of(const struct doctor_group *group, const struct doctor_member *member)
 {
     char key[32];
     snprintf(key, sizeof key, "member_%lld", (long long)member->id);
-    for (uint32_t i = 0; i < group->count; i++) {
-        const struct cv_text fact = doctor_fact(&group->members[i], key);
-        if (fact.length)
-            return memmem(fact.start, fact.length, "vote=yes", 8) != NULL;
-    }
-    return true;
+    struct cv_text fact = {"", 0};
+    for (uint32_t i = 0; i < group->count && !fact.length; i++)
+        fact = doctor_fact(&group->members[i], key);
+    return fact;
+}
+
+bool doctor_votes(const struct doctor_group *group, const struct doctor_member *member)
+{
+    const struct cv_text seat = seat_of(group, member);
+    return !seat.length || memmem(seat.start, seat.length, "vote=yes", 8) != NULL;
+}
+
+bool doctor_stands_by(const struct doctor_group *group, const struct doctor_member *member)
+{
+    const struct cv_text seat = seat_of(group, member);
+    return seat.length && memmem(seat.start, seat.length, "standby=yes", 11) != NULL;
 }
 
 /* ---- members ---- */

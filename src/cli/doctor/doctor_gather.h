@@ -68,5 +68,7 @@ struct cv_text doctor_section(const struct doctor_member *member, const char *ti
 bool doctor_line(struct cv_text *rest, struct cv_text *line);
 /* Does the member vote, by any answer? */
 bool doctor_votes(const struct doctor_group *group, const struct doctor_member *member);
+/* Is it one that never votes, and may come later? */
+bool doctor_stands_by(const struct doctor_group *group, const struct doctor_member *member);
 
 #endif

@@ -136,8 +136,8 @@ static void check_members(const struct doctor_group *group, const struct doctor_
         int64_t unheard_ms;
         const bool heard = is_heard(group, it, &unheard_ms), votes = doctor_votes(group, it);
         answering += it->answers;
-        if (it->answers)
-            continue;
+        if (it->answers || (unheard_ms < 0 && doctor_stands_by(group, it)))
+            continue; /* a standby that has not come yet is not missing */
         wrong += it->asked || !heard;
         if (!heard && !votes && unheard_ms < 0)
             doctor_find(report, "members", DOCTOR_WARNING,
@@ -166,7 +166,7 @@ static void check_members(const struct doctor_group *group, const struct doctor_
                         *group->dead_ends[i].why ? ": " : "", group->dead_ends[i].why);
     if (!wrong && !group->dead_end_count)
         doctor_find(report, "members", DOCTOR_WELL, NULL, "%u of %u answer%s", answering, group->count,
-                    answering < group->count ? ", the others are heard by their peers" : "");
+                    answering < group->count ? ", the others are heard by their peers, or are standbys to come" : "");
 }
 
 /* ---- connections ---- */
