@@ -476,7 +476,7 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
         error = consensus_open(&member->consensus, member, settings, &away_us, complaint);
     if (!error)
         error = ttl_ceiling_open(&member->ceiling, member, member->consensus ? member->consensus->directory : NULL,
-                                 settings->limits.longest_ttl_ms, complaint);
+                                 complaint);
     if (!error && !member->consensus)
         error = look_at_clock(complaint);
     member->earliest_us = cv_loop_now() + away_us;

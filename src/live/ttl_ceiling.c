@@ -67,11 +67,11 @@ static bool read_line(const char *line, uint64_t *ms)
     return end && cv_parse_number((struct cv_text){number, (size_t)(end - number)}, MOST_MS * 10, ms);
 }
 
-int ttl_ceiling_open(struct ttl_ceiling *ceiling, struct cv_member *member, const char *directory, uint64_t most_ms,
+int ttl_ceiling_open(struct ttl_ceiling *ceiling, struct cv_member *member, const char *directory,
                      struct cv_complaint *complaint)
 {
     char line[64] = "", path[4096];
-    *ceiling = (struct ttl_ceiling){.member = member, .most_ms = most_ms};
+    *ceiling = (struct ttl_ceiling){.member = member};
     if (!directory)
         return 0;
     if (!(ceiling->directory = strdup(directory)))
@@ -184,8 +184,7 @@ void ttl_ceiling_settle(struct ttl_ceiling *ceiling, uint64_t longest_ms)
         ceiling->writing)
         return;
     const uint64_t lower_ms = round_up(longest_ms);
-    const uint64_t counts_ms = ceiling->ms < ceiling->most_ms ? ceiling->ms : ceiling->most_ms;
-    if (lower_ms >= ceiling->ms || cv_loop_now() < ceiling->high_us + KEEPS_US + counts_ms * 1000)
+    if (lower_ms >= ceiling->ms || cv_loop_now() < ceiling->high_us + KEEPS_US + ceiling->ms * 1000)
         return;
     ceiling->wanted_ms = lower_ms;
     begin_writing(ceiling, lower_ms);

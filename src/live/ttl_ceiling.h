@@ -20,7 +20,6 @@ struct cv_member;
 struct ttl_ceiling {
     struct cv_member *member;
     char *directory;     /* NULL: nothing outlasts the process, but for what a tie-breaker's file holds */
-    uint64_t most_ms;    /* no time to live is longer: a higher ceiling, of an older version, counts as this */
     uint64_t ms;         /* the ceiling on disk */
     uint64_t other_ms;   /* the other node's ceiling in a tie-breaker's file */
     uint64_t wanted_ms;  /* the ceiling must be at least this high */
@@ -31,7 +30,7 @@ struct ttl_ceiling {
     uv_work_t work;
 };
 
-int ttl_ceiling_open(struct ttl_ceiling *ceiling, struct cv_member *member, const char *directory, uint64_t most_ms,
+int ttl_ceiling_open(struct ttl_ceiling *ceiling, struct cv_member *member, const char *directory,
                      struct cv_complaint *complaint);
 void ttl_ceiling_close(struct ttl_ceiling *ceiling); /* after the loop */
 
@@ -45,8 +44,7 @@ void ttl_ceiling_found(struct ttl_ceiling *ceiling, uint64_t own_ms, uint64_t ot
 
 static inline uint64_t ttl_ceiling_found_ms(const struct ttl_ceiling *ceiling)
 {
-    const uint64_t ms = ceiling->ms > ceiling->other_ms ? ceiling->ms : ceiling->other_ms;
-    return ms < ceiling->most_ms ? ms : ceiling->most_ms;
+    return ceiling->ms > ceiling->other_ms ? ceiling->ms : ceiling->other_ms;
 }
 
 #endif

@@ -4,7 +4,7 @@
  *     observed-per-client = 1000         ; names that one connection observes
  *     output = 512M                      ; bytes of answers that all clients together have yet to read
  *     command-timeout = 10000            ; milliseconds from a command's first byte to its last
- *     longest-ttl = 86400000             ; milliseconds: no time to live is longer; the same at all members
+ *     longest-ttl = 86400000             ; milliseconds: no client gets a longer time to live
  */
 #include "live/settings/settings_limits.h"
 
