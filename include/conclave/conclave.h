@@ -160,7 +160,10 @@ CONCLAVE_API int conclave_waiters(struct conclave *session, const char *name, st
 /* Asks those that hold the lock, or lead, to give it back; *asked is how many there are. NULL is allowed. */
 CONCLAVE_API int conclave_ask_back(struct conclave *session, const char *name, uint64_t *asked);
 
-/* `count` numbers, 4096 at most, that nobody else gets: *first and those after it, higher than all before. */
+/*
+ * `count` numbers, 4096 at most, that nobody else gets: *first and those after it, higher than all before. Waits while
+ * somebody holds the name as a lock.
+ */
 CONCLAVE_API int conclave_sequence(struct conclave *session, const char *name, uint32_t count, uint64_t *first);
 
 /* ---- elections ---- */
