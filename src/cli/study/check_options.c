@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/study/job.h"
 #include "cli/study/resumption.h"
 #include "cli/study/step_limit.h"
 #include "core/parse.h"
@@ -273,7 +272,7 @@ int check_resume(struct check_request *request, const struct cv_scenario *scenar
     checkpoint->kind = "check";
     checkpoint->tell = resumption_tell_failure;
     request->options.checkpoint = checkpoint;
-    return !ranks || job_tells(ranks) ? cv_checkpoint_open(checkpoint, complaint) : 0;
+    return !ranks || !cv_ranks_own(ranks) ? cv_checkpoint_open(checkpoint, complaint) : 0;
 }
 
 int check_read(int argc, char **argv, struct check_request *request, struct cv_complaint *complaint)
