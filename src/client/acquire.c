@@ -108,6 +108,12 @@ static int ask_once(struct conclave *session, const struct cv_client_words *word
     return told == CONCLAVE_TIMEOUT ? cv_client_fail(session, told, "waited too long") : told;
 }
 
+/* Has the caller waited for long enough, or for long enough since the last server was lost? */
+static bool is_over(int64_t now_ms, int64_t until_ms, int64_t lost_ms)
+{
+    return now_ms >= until_ms || now_ms >= lost_ms + PATIENCE_MS;
+}
+
 /* Asks other servers, too, if the first is lost meanwhile. */
 static int acquire(struct conclave *session, const struct cv_client_words *words, int64_t until_ms, uint64_t *fences,
                    int64_t *asked_ms)
@@ -130,7 +136,7 @@ static int acquire(struct conclave *session, const struct cv_client_words *words
         if (lost_ms < 0 && !connected)
             return error; /* there was no connection in the first place */
         lost_ms = connected && error == CONCLAVE_NO_SERVER ? now_ms : lost_ms;
-        if (tries >= servers && (now_ms >= until_ms || now_ms >= lost_ms + PATIENCE_MS))
+        if (tries >= servers && is_over(now_ms, until_ms, lost_ms))
             return error;
         if (connected && session->turn == turn)
             session->turn++;
@@ -403,7 +409,7 @@ int cv_client_ask_and_wait(struct conclave *session, const struct cv_client_word
         if (!elsewhere || !again || (lost_ms < 0 && !connected))
             return error;
         lost_ms = connected ? now_ms : lost_ms;
-        if (tries >= servers && (now_ms >= until_ms || now_ms >= lost_ms + PATIENCE_MS))
+        if (tries >= servers && is_over(now_ms, until_ms, lost_ms))
             return error;
         if (connected && session->turn == turn)
             session->turn++;

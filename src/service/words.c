@@ -7,6 +7,7 @@
 
 #define SECRET_BYTES 128u
 
+// NOLINTNEXTLINE(misc-redundant-expression): they are written in two rooms
 _Static_assert(CV_LARGEST_LONGEST_TTL_MS <= CV_LONGEST_TTL_MS, "members refuse a longer time to live");
 
 static struct cv_brief brief(struct cv_text text)

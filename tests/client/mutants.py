@@ -64,7 +64,7 @@ MUTANTS = [
     ("a probe of a server that hangs is probed itself", SESSION, "soon ? CV_CLIENT_NEVER : now_ms + PROBE_MS", "now_ms + PROBE_MS",
      "library.py check_hanging"),
     ("the next server is not tried", SESSION, "    session->turn++;\n    memcpy(why", "    memcpy(why", "library.py check_servers"),
-    ("a wait ends with its server", LOCK, "now_ms >= lost_ms + PATIENCE_MS)", "now_ms >= lost_ms)",
+    ("a wait ends with its server", LOCK, "now_ms >= lost_ms + PATIENCE_MS;", "now_ms >= lost_ms;",
      "library.py check_waiting_through_a_failure"),
 ]
 

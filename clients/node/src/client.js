@@ -63,7 +63,11 @@ export class Client {
       throw new Invalid(`${name}: reentrant expects neither shared nor permits`);
     const around = options.reentrant && this.#within.getStore()?.find((hold) => hold.takeAgain?.(name));
     if (around) return around;
-    const kind = options.shared ? ["SHARED"] : options.permits === undefined ? [] : ["PERMITS", whole("permits", options.permits, 1, MOST_PERMITS)];
+    const kind = options.shared
+      ? ["SHARED"]
+      : options.permits === undefined
+        ? []
+        : ["PERMITS", whole("permits", options.permits, 1, MOST_PERMITS)];
     return this.#acquire({ ...want, words: ["LOCK", name, ...kind], kind, ending: "UNLOCK" });
   }
 
@@ -151,7 +155,10 @@ export class Client {
 
   async barrier(name, parties, options) {
     const want = checked([name], options, "waitMs signal");
-    const [connection, number] = await meet(this, { ...want, words: ["BARRIER", name, whole("parties", parties, 1, MOST_PARTIES)] });
+    const [connection, number] = await meet(this, {
+      ...want,
+      words: ["BARRIER", name, whole("parties", parties, 1, MOST_PARTIES)],
+    });
     this.keep(connection);
     return number;
   }

@@ -10,6 +10,7 @@
 #include "cli/study/resumption.h"
 #include "cli/study/step_limit.h"
 #include "core/parse.h"
+#include "ranks/ranks.h"
 
 #define MOST_THREADS 64u
 #define MOST_BUDGET 255u
