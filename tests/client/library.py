@@ -329,6 +329,24 @@ def check_waiting_through_a_failure():
             expect("granted", granted, [2])
 
 
+def check_waiting_for_a_server():
+    """The only server dies while the session waits, and is there again half a second later: the wait goes on."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = f"{directory}/server"
+        first = Fake(path)
+        with Session(path) as holder, Session(path) as waiter:
+            holder.lock(ttl_ms=60000)
+            granted = []
+            thread = threading.Thread(target=lambda: granted.append(waiter.lock()))
+            thread.start()
+            until(lambda: first.waiting("a") == 1)
+            first.stop()
+            time.sleep(0.5)
+            with Fake(path):
+                thread.join()
+            expect("granted", granted, [1])
+
+
 def check_silence():
     """No server answers any more, though all accept connections: the loss is told when the time is over, not later."""
     with Fake() as first, Fake() as second, Session(f"{first.address},{second.address}", 8000) as one:
@@ -429,7 +447,7 @@ def check_own_loop():
 
 def main(wanted):
     for check in (check_locks, check_waiting, check_arguments, check_servers, check_losing, check_ttl, check_defaults,
-                  check_waiting_through_a_failure, check_silence, check_stale_grant,
+                  check_waiting_through_a_failure, check_waiting_for_a_server, check_silence, check_stale_grant,
                   check_hanging, check_elections, check_own_loop):
         if not wanted or check.__name__ in wanted:
             starvation.run(check, failures=failures)

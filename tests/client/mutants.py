@@ -65,7 +65,7 @@ MUTANTS = [
      "library.py check_hanging"),
     ("the next server is not tried", SESSION, "    session->turn++;\n    memcpy(why", "    memcpy(why", "library.py check_servers"),
     ("a wait ends with its server", LOCK, "now_ms >= lost_ms + PATIENCE_MS;", "now_ms >= lost_ms;",
-     "library.py check_waiting_through_a_failure"),
+     "library.py check_waiting_for_a_server"),
 ]
 
 
