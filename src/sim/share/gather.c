@@ -11,6 +11,7 @@
 #define TAG_ENTRIES 3u
 #define TAG_END 4u
 #define BLOCK_BYTES ((size_t)1 << 20)
+#define MOST_UNSENT 16u
 
 /* ---- numbers ---- */
 
@@ -109,13 +110,13 @@ static int send_nodes(struct cv_sim *world, struct cv_ranks *ranks)
             if (cv_ranks_send(ranks, 0, TAG_NODES, block))
                 return CV_ENOMEM;
             block = NULL;
+            while (cv_ranks_unsent(ranks) > MOST_UNSENT)
+                cv_ranks_rest(ranks);
         }
         if (!block && !(block = cv_block_new(ranks, bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES)))
             return CV_ENOMEM;
         pack_node(world, node, block->bytes + block->size);
         block->size += bytes;
-        while (cv_ranks_unsent(ranks) > 16)
-            cv_ranks_rest(ranks);
     }
     return block ? cv_ranks_send(ranks, 0, TAG_NODES, block) : 0;
 }
