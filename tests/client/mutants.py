@@ -14,7 +14,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", HERE.parent.parent))
 BUILD = pathlib.Path(os.environ.get("CONCLAVE_BUILD", SOURCE / "build"))
-WORKERS = 2
+WORKERS = 4  # the tests mostly wait for what the mutant does not do
 
 GUARD, HOLD, TERMINAL = "src/cli/hold/guard.c", "src/cli/hold/hold.c", "src/cli/hold/hold_terminal.c"
 INTEREST, SESSION, LOCK = "src/client/interest.c", "src/client/client_session.c", "src/client/acquire.c"
