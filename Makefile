@@ -8,6 +8,7 @@
 
 BUILD := build
 ASAN := build-asan
+WASM := src/explore/conclave.wasm
 PREFIX ?= /usr/local
 
 # $(call quietly,DIRECTORY,COMMAND): its output is shown only if it fails.
@@ -26,15 +27,17 @@ build: $(BUILD)/build.ninja ## build/conclave
 	@$(call compile,$(BUILD))
 
 asan: $(ASAN)/build.ninja ## the same under ASan and UBSan, in build-asan
+	@$(call compile,$(BUILD),$(WASM))
 	@$(call compile,$(ASAN))
 
 $(BUILD)/build.ninja:
 	@$(have_tools)
 	@$(call quietly,$(BUILD),meson setup $(BUILD) --prefix=$(PREFIX))
 
-$(ASAN)/build.ninja:
+$(ASAN)/build.ninja: | $(BUILD)/build.ninja
 	@$(have_tools)
-	@$(call quietly,$(ASAN),meson setup $(ASAN) -Db_sanitize=address$(comma)undefined -Doptimization=1)
+	@$(call compile,$(BUILD),$(WASM))
+	@$(call quietly,$(ASAN),meson setup $(ASAN) -Db_sanitize=address$(comma)undefined -Doptimization=1 -Dwasm=$(abspath $(BUILD))/$(WASM))
 
 comma := ,
 
