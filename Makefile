@@ -60,8 +60,8 @@ notice-packages:
 	  if [ -e $$build/build.ninja ] && [ ! -e $$build/conclave-openmpi.so ] && pkg-config --exists ompi-c; then \
 	    said=$$(meson setup --wipe $$build 2>&1) || { echo "$$said" >&2; exit 1; }; fi; done
 
-test: test-packages notice-packages build asan ## all tests, and the quick ones again under the sanitizers; TIMES=FILE tells what each takes
-	@scripts/run-tests $(TIMES:%=--times %) $(BUILD) $(ASAN):quick
+test: test-packages notice-packages build ## all tests, and the quick ones again under the sanitizers; TIMES=FILE tells what each takes
+	@scripts/run-tests $(TIMES:%=--times %) $(BUILD) $(ASAN):quick=asan
 
 test-quick: build ## the quick tests of the ordinary build
 	@scripts/run-tests $(TIMES:%=--times %) $(BUILD):quick
