@@ -390,22 +390,7 @@ static __attribute__((noinline)) void put_in_order(struct cv_sim *sim, struct ca
     }
 }
 
-/* Puts the messages of the tick in order, and handles them. Returns their bytes. */
-INLINED size_t handle_sorted(struct cv_sim *sim, struct calendar *calendar, const struct calendar_list *list,
-                             struct quick_way way)
-{
-    size_t handled = 0;
-    if (way.rows)
-        rows_write_out_tick(sim);
-    put_in_order(sim, calendar);
-    handle_in_order(sim, list, way);
-    for (uint32_t i = 0; i < sim->arrivals.part_count; i++)
-        handled += (size_t)(sim->arrivals.parts[i].end - sim->arrivals.parts[i].at);
-    calendar_drop(calendar);
-    return handled;
-}
-
-/* The same as they stand. */
+/* Handles the messages of the tick as they stand. Returns their bytes. */
 INLINED size_t handle_list(struct cv_sim *sim, struct calendar *calendar, const struct calendar_list *list, bool sifted,
                            struct quick_way way)
 {
@@ -414,6 +399,21 @@ INLINED size_t handle_list(struct cv_sim *sim, struct calendar *calendar, const 
         handled += (size_t)(part.end - part.at);
         handle_part(sim, part, list, sifted, way);
     }
+    return handled;
+}
+
+/* Puts them in order, and handles them. */
+INLINED size_t handle_sorted(struct cv_sim *sim, struct calendar *calendar, const struct calendar_list *list,
+                             struct quick_way way)
+{
+    size_t handled = 0;
+    if (way.rows && rows_order_tick(sim))
+        return handle_list(sim, calendar, list, false, way);
+    put_in_order(sim, calendar);
+    handle_in_order(sim, list, way);
+    for (uint32_t i = 0; i < sim->arrivals.part_count; i++)
+        handled += (size_t)(sim->arrivals.parts[i].end - sim->arrivals.parts[i].at);
+    calendar_drop(calendar);
     return handled;
 }
 
