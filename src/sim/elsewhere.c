@@ -131,6 +131,8 @@ static bool continues(struct cv_row *row, const struct cv_message *message)
 static bool find_due(struct elsewhere *elsewhere, struct elsewhere_mail *mail, uint64_t due)
 {
     struct elsewhere_bytes *to = &mail->messages;
+    if (to->used >= ELSEWHERE_MANY && elsewhere->send_part)
+        elsewhere->send_part(elsewhere, mail);
     const struct elsewhere_due *head = to->used ? (void *)(elsewhere_bytes(elsewhere, to) + to->due) : NULL;
     if (head && head->due == due)
         return true;

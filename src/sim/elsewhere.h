@@ -58,8 +58,10 @@ struct elsewhere {
     uint32_t recent;             /* blocks: a message went to this worker last, */
     cv_node recent_first;        /* whose nodes begin here, */
     uint32_t recent_count;       /* and are so many */
-    size_t headroom;             /* bytes before the messages in their memory */
-    void *spare;                 /* memory for ELSEWHERE_FEW bytes after the headroom; it begins with the next one */
+    /* Sends what there is in that mail, in the middle of a tick. */
+    void (*send_part)(struct elsewhere *elsewhere, struct elsewhere_mail *mail);
+    size_t headroom; /* bytes before the messages in their memory */
+    void *spare;     /* memory for ELSEWHERE_FEW bytes after the headroom; it begins with the next one */
     uint32_t spare_count;
     bool early;    /* a message took a way that nobody expected, so promises were wrong */
     bool doubtful; /* something may be violated, and only a run that is not shared can tell */
@@ -96,6 +98,9 @@ static inline unsigned char *elsewhere_bytes(const struct elsewhere *elsewhere, 
  * allocator would have to give it back to the worker that it came from, and workers would wait for each other there.
  */
 #define ELSEWHERE_FEW 480u
+
+/* With so many bytes for another worker, this one does not wait for the end of the tick: others can make use of them. */
+#define ELSEWHERE_MANY ((size_t)64 * 1024)
 
 void *elsewhere_take_spare(struct elsewhere *elsewhere);
 void elsewhere_recycle(struct elsewhere *elsewhere, void *memory, size_t room);

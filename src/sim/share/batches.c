@@ -232,10 +232,14 @@ static void sleep_until_woken(struct inbox *inbox)
 
 void batches_wait(struct batches *batches, uint32_t worker, uint32_t *rests)
 {
-    if (cv_ranks_count(batches->ranks) > 1 || *rests < (batches->crowded ? FEW_SPINS : SPINS + YIELDS)) {
-        batches_rest(rests);
+    struct inbox *inbox = &batches->inboxes[worker - batches_first(batches)];
+    const bool alone = cv_ranks_count(batches->ranks) == 1;
+    if (alone && *rests >= (batches->crowded ? FEW_SPINS : SPINS + YIELDS)) {
+        ++*rests;
+        sleep_until_woken(inbox);
         return;
     }
-    ++*rests;
-    sleep_until_woken(&batches->inboxes[worker - batches_first(batches)]);
+    do
+        batches_rest(rests);
+    while (alone && *rests < FEW_SPINS && !atomic_load_explicit(&inbox->last, memory_order_relaxed));
 }

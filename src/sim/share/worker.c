@@ -462,9 +462,10 @@ static struct batch *wrap(struct share_worker *worker, struct elsewhere_mail *ma
     struct batch *batch = (void *)mail->messages.memory;
     batch->room = mail->messages.room;
     batch->head = (struct batch_head){.message_size = messages, .pulse_size = pulses};
-    /* The next one may be as large. A tick without messages does not change that. */
-    const size_t room = messages + pulses > mail->usual / 2 ? messages + pulses : mail->usual;
-    mail->messages = (struct elsewhere_bytes){.room = mail->usual = room};
+    /* The next one may be as large, or smaller and smaller. A tick without messages does not change that. */
+    const size_t content = messages + pulses, usual = mail->usual;
+    mail->usual = content > usual / 2 ? content : content ? usual - usual / 8 : usual;
+    mail->messages = (struct elsewhere_bytes){.room = mail->usual};
     mail->pulses.used = 0;
     return batch;
 }
@@ -486,9 +487,18 @@ static void send_batch(struct share_worker *worker, struct neighbour *neighbour)
     batch->head.to = neighbour->worker;
     batch->head.type = BATCH_MAIL;
     batch->head.promise = neighbour->promised;
-    batch->head.taken = neighbour->told = neighbour->taken;
+    batch->head.taken = neighbour->told;
     if (batches_send(worker->batches, batch))
         worker->sim->out_of_memory = true;
+}
+
+/* In the middle of a tick no more is promised, so what was taken is not told either. */
+static void send_part(struct elsewhere *elsewhere, struct elsewhere_mail *mail)
+{
+    struct share_worker *worker = (void *)((unsigned char *)elsewhere - offsetof(struct share_worker, elsewhere));
+    for (uint32_t i = 0; i < worker->neighbour_count; i++)
+        if (worker->neighbours[i].hears && mail == &elsewhere->mail[worker->neighbours[i].worker])
+            send_batch(worker, &worker->neighbours[i]);
 }
 
 /* Sends what there is for the neighbours, and new promises. */
@@ -511,6 +521,7 @@ static void flush(struct share_worker *worker)
             neighbour->promised = bounds[i];
             neighbour->owed = CV_NEVER;
         }
+        neighbour->told = neighbour->taken;
         if (news || better || mail->messages.used || mail->pulses.used)
             send_batch(worker, neighbour);
     }
@@ -578,6 +589,7 @@ void worker_run(struct share_worker *worker, bool begin)
     double waiting = 0;
     worker->stop = STOP_NOT;
     worker->has_reported = false;
+    worker->elsewhere.send_part = send_part;
     if (worker->reports)
         memset(worker->reports, 0, worker->split->workers * sizeof *worker->reports);
     if (begin)
