@@ -12,50 +12,63 @@
 
 static const size_t sizes[] = {0, 1, 8, 1000, 4096, 70000, 3000000, 5};
 #define SIZES (sizeof sizes / sizeof *sizes)
+#define BLOCKS 300u
+
+/* Short blocks go another way than long ones, as long as that has room, and stay in order. */
+static size_t size_of(size_t number)
+{
+    if (number < SIZES)
+        return sizes[number];
+    return number % 9 == 7 ? 5000 + number : number * 31 % 1100;
+}
 
 static unsigned char pattern(uint32_t from, uint32_t to, size_t number, size_t place)
 {
     return (unsigned char)(from * 7 + to * 13 + number * 31 + place * 3 + place / 251);
 }
 
-static void send_all(struct cv_ranks *ranks, uint32_t to)
+static void send_one(struct cv_ranks *ranks, uint32_t to, size_t number)
 {
-    for (size_t i = 0; i < SIZES; i++) {
-        struct cv_block *block = cv_block_new(ranks, sizes[i]);
-        assert(block && block->room >= sizes[i]);
-        for (size_t place = 0; place < sizes[i]; place++)
-            block->bytes[place] = pattern(cv_ranks_own(ranks), to, i, place);
-        block->size = sizes[i];
-        assert(cv_ranks_send(ranks, to, (uint32_t)i * 100, block) == 0);
-    }
+    const size_t size = size_of(number);
+    struct cv_block *block = cv_block_new(ranks, size);
+    assert(block && block->room >= size);
+    for (size_t place = 0; place < size; place++)
+        block->bytes[place] = pattern(cv_ranks_own(ranks), to, number, place);
+    block->size = size;
+    assert(cv_ranks_send(ranks, to, (uint32_t)number * 100, block) == 0);
 }
 
-static void check(const struct cv_block *block, uint32_t own, size_t *next)
+/* Takes a block, if one is there, and checks it. */
+static bool take_one(struct cv_ranks *ranks, size_t *next)
 {
+    struct cv_block *block;
+    assert(cv_ranks_receive(ranks, &block) == 0);
+    if (!block)
+        return false;
     const size_t number = next[block->peer]++;
-    assert(number < SIZES && block->size == sizes[number] && block->tag == number * 100);
+    assert(number < BLOCKS && block->size == size_of(number) && block->tag == number * 100);
     for (size_t place = 0; place < block->size; place++)
-        assert(block->bytes[place] == pattern(block->peer, own, number, place));
+        assert(block->bytes[place] == pattern(block->peer, cv_ranks_own(ranks), number, place));
+    cv_block_free(ranks, block);
+    return true;
 }
 
-static void exchange(struct cv_ranks *ranks)
+/* Everybody sends to everybody: all at once, or while others send. */
+static void exchange(struct cv_ranks *ranks, bool at_once)
 {
     const uint32_t own = cv_ranks_own(ranks), count = cv_ranks_count(ranks);
-    size_t *next = calloc(count, sizeof *next), left = count * SIZES;
+    size_t *next = calloc(count, sizeof *next), left = (size_t)count * BLOCKS;
     assert(next);
-    for (uint32_t i = 0; i < count; i++)
-        send_all(ranks, (own + i) % count);
-    while (left) {
-        struct cv_block *block;
-        assert(cv_ranks_receive(ranks, &block) == 0);
-        if (!block) {
-            cv_ranks_rest(ranks);
-            continue;
+    for (size_t number = 0; number < BLOCKS; number++)
+        for (uint32_t i = 0; i < count; i++) {
+            send_one(ranks, (own + i) % count, number);
+            left -= !at_once && take_one(ranks, next);
         }
-        check(block, own, next);
-        cv_block_free(ranks, block);
-        left--;
-    }
+    while (left)
+        if (take_one(ranks, next))
+            left--;
+        else
+            cv_ranks_rest(ranks);
     free(next);
 }
 
@@ -89,7 +102,7 @@ int main(void)
         return 2;
     }
     for (int round = 0; round < 3; round++) {
-        exchange(ranks);
+        exchange(ranks, round == 1);
         combine(ranks);
     }
     if (cv_ranks_own(ranks) == 0)

@@ -15,6 +15,7 @@ struct cv_block {
     size_t size;           /* bytes that are there */
     uint32_t peer;         /* the rank that gets it, or that has sent it */
     uint32_t tag;          /* what it is about: the sender's word to the receiver */
+    uint64_t after;        /* the module's word, which travels with the bytes */
     unsigned char bytes[]; /* aligned for any number */
 };
 

@@ -7,7 +7,7 @@
 #include "ranks/ranks.h"
 
 /* Program and module are built together: anything else does not fit. */
-#define RANKS_MODULE_VERSION "conclave " CONCLAVE_VERSION " ranks 1"
+#define RANKS_MODULE_VERSION "conclave " CONCLAVE_VERSION " ranks 2"
 #define RANKS_MODULE_SYMBOL "conclave_ranks_module"
 
 struct ranks_module {
@@ -22,6 +22,9 @@ struct ranks_module {
     bool (*find)(size_t *size);           /* a block of that size is coming: receive() it */
     void (*receive)(struct cv_block *block);
     struct cv_block *(*take_received)(void); /* in the order of find(); or NULL */
+    bool (*find_near)(size_t *size);         /* a block of that size is here: receive_near() it */
+    void (*receive_near)(struct cv_block *block);
+    bool (*is_near)(void); /* would find_near() find one? */
     void (*reduce)(enum cv_reduction reduction, uint64_t *numbers, uint32_t count);
     void (*broadcast)(uint32_t from, void *bytes, size_t size);
     bool (*is_done)(void); /* is the reduction or the broadcast? */

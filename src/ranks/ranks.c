@@ -142,11 +142,31 @@ uint32_t cv_ranks_unsent(struct cv_ranks *ranks)
     return ranks->module ? ranks->module->count_unsent() : 0;
 }
 
+/* A block from a rank of this machine. */
+static int receive_near(struct cv_ranks *ranks, struct cv_block **block)
+{
+    size_t size;
+    if (!ranks->module || !ranks->module->find_near(&size))
+        return 0;
+    *block = block_take(&ranks->pool, size);
+    if (!*block)
+        return CV_ENOMEM;
+    ranks->module->receive_near(*block);
+    return 0;
+}
+
+bool cv_ranks_glance(const struct cv_ranks *ranks)
+{
+    return ranks->home.first || (ranks->module && ranks->module->is_near());
+}
+
 int cv_ranks_receive(struct cv_ranks *ranks, struct cv_block **block)
 {
     const struct ranks_module *module = ranks->module;
     size_t size;
     *block = block_dequeue(&ranks->home);
+    if (!*block && receive_near(ranks, block))
+        return CV_ENOMEM;
     while (!*block && module && module->find(&size)) {
         struct cv_block *coming = block_take(&ranks->pool, size);
         if (!coming)

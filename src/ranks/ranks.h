@@ -48,6 +48,9 @@ uint32_t cv_ranks_unsent(struct cv_ranks *ranks);
  */
 int cv_ranks_receive(struct cv_ranks *ranks, struct cv_block **block);
 
+/* Has a block come from a rank of this machine? In no time: others may have come that only cv_ranks_receive() finds. */
+bool cv_ranks_glance(const struct cv_ranks *ranks);
+
 /*
  * What a rank does that waits while *flag is set: other ranks may be gone, and it would wait for ever. If nothing comes
  * for so long, it calls `give_up`, which does not return.

@@ -99,7 +99,7 @@ static inline unsigned char *elsewhere_bytes(const struct elsewhere *elsewhere, 
  */
 #define ELSEWHERE_FEW 480u
 
-/* With so many bytes for another worker, this one does not wait for the end of the tick: others can make use of them. */
+/* So many bytes for another worker are sent in the middle of a tick: it can make use of them meanwhile. */
 #define ELSEWHERE_MANY ((size_t)64 * 1024)
 
 void *elsewhere_take_spare(struct elsewhere *elsewhere);

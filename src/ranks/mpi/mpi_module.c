@@ -2,12 +2,20 @@
 /* A module by which ranks talk over MPI. It is compiled once for each MPI library; the program loads the right one. */
 #include <assert.h>
 #include <mpi.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ranks/module.h"
+#include "ranks/mpi/near.h"
 
-#define MOST_COMING 64 /* blocks that are being received at once */
+#define MOST_COMING 64        /* blocks that are being received at once */
+#define WORD sizeof(uint64_t) /* block->after travels before the bytes */
+
+_Static_assert(offsetof(struct cv_block, bytes) == offsetof(struct cv_block, after) + WORD, "they are sent as one");
+
+/* Blocks that went to a rank of this machine at once. */
+static struct cv_block *gone;
 
 /* Blocks on their way out. Their requests stand in a row, as MPI_Testany() wants them. */
 static struct {
@@ -37,15 +45,7 @@ static bool join(uint32_t *rank, uint32_t *size)
         return false;
     *rank = (uint32_t)own;
     *size = (uint32_t)count;
-    return true;
-}
-
-static void leave(void)
-{
-    MPI_Finalize();
-    free(sends.requests);
-    free(sends.blocks);
-    memset(&sends, 0, sizeof sends);
+    return near_join(own, count);
 }
 
 static void end_all(int code)
@@ -72,9 +72,15 @@ static bool make_room(void)
 
 static bool send_block(struct cv_block *block)
 {
+    if (near_send(block)) {
+        block->next = gone;
+        gone = block;
+        return true;
+    }
     if (!make_room())
         return false;
-    MPI_Isend(block->bytes, (int)block->size, MPI_BYTE, (int)block->peer, (int)block->tag, MPI_COMM_WORLD,
+    near_mark(block);
+    MPI_Isend(&block->after, (int)(WORD + block->size), MPI_BYTE, (int)block->peer, (int)block->tag, MPI_COMM_WORLD,
               &sends.requests[sends.count]);
     sends.blocks[sends.count++] = block;
     return true;
@@ -83,16 +89,30 @@ static bool send_block(struct cv_block *block)
 static struct cv_block *take_sent(void)
 {
     int which = MPI_UNDEFINED, done = 0;
-    if (!sends.count)
-        return NULL;
+    struct cv_block *block = gone;
+    if (gone)
+        gone = gone->next;
+    if (block || !sends.count)
+        return block;
     MPI_Testany(sends.count, sends.requests, &which, &done, MPI_STATUS_IGNORE);
     if (!done || which == MPI_UNDEFINED)
         return NULL;
-    struct cv_block *block = sends.blocks[which];
+    block = sends.blocks[which];
     sends.count--;
     sends.blocks[which] = sends.blocks[sends.count];
     sends.requests[which] = sends.requests[sends.count];
     return block;
+}
+
+static void leave(void)
+{
+    near_leave();
+    MPI_Finalize();
+    while (gone)
+        free(take_sent());
+    free(sends.requests);
+    free(sends.blocks);
+    memset(&sends, 0, sizeof sends);
 }
 
 static uint32_t count_unsent(void)
@@ -109,7 +129,7 @@ static bool find_block(size_t *size)
     if (!there)
         return false;
     MPI_Get_count(&found_status, MPI_BYTE, &bytes);
-    *size = (size_t)bytes;
+    *size = (size_t)bytes - WORD;
     return true;
 }
 
@@ -118,12 +138,12 @@ static void receive_block(struct cv_block *block)
     const unsigned place = (first_coming + coming_count++) % MOST_COMING;
     int bytes = 0;
     MPI_Get_count(&found_status, MPI_BYTE, &bytes);
-    assert((size_t)bytes <= block->room);
-    block->size = (size_t)bytes;
+    assert((size_t)bytes <= WORD + block->room);
+    block->size = (size_t)bytes - WORD;
     block->peer = (uint32_t)found_status.MPI_SOURCE;
     block->tag = (uint32_t)found_status.MPI_TAG;
     coming[place].block = block;
-    MPI_Imrecv(block->bytes, bytes, MPI_BYTE, &found, &coming[place].request);
+    MPI_Imrecv(&block->after, bytes, MPI_BYTE, &found, &coming[place].request);
 }
 
 static struct cv_block *take_received(void)
@@ -131,10 +151,10 @@ static struct cv_block *take_received(void)
     int done = 0;
     if (!coming_count)
         return NULL;
-    MPI_Test(&coming[first_coming].request, &done, MPI_STATUS_IGNORE);
-    if (!done)
-        return NULL;
     struct cv_block *block = coming[first_coming].block;
+    MPI_Test(&coming[first_coming].request, &done, MPI_STATUS_IGNORE);
+    if (!done || !near_takes(block))
+        return NULL;
     first_coming = (first_coming + 1) % MOST_COMING;
     coming_count--;
     return block;
@@ -178,6 +198,9 @@ __attribute__((visibility("default"))) const struct ranks_module conclave_ranks_
     .find = find_block,
     .receive = receive_block,
     .take_received = take_received,
+    .find_near = near_find,
+    .receive_near = near_receive,
+    .is_near = near_look,
     .reduce = reduce,
     .broadcast = broadcast,
     .is_done = is_done,

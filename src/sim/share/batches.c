@@ -11,9 +11,10 @@
 #define TAG_OVER 1u
 #define CACHE_LINE 64u
 #define FETCHED_LINES 6u
-#define SPINS 400u     /* looks before a worker gives up the processor */
-#define FEW_SPINS 100u /* the same if there are more workers than processors */
-#define YIELDS 2000u   /* then so many times only if somebody else wants it */
+#define SPINS 400u         /* looks before a worker gives up the processor */
+#define FEW_SPINS 100u     /* the same if there are more workers than processors */
+#define SPINS_PER_LOOK 16u /* looks at shared memory before MPI is asked once */
+#define YIELDS 2000u       /* then so many times only if somebody else wants it */
 #define LONGEST_REST_NS 200000
 #define LONGEST_SLEEP_NS 2000000 /* of a worker whom others wake; it also has to see that the user ends the run */
 
@@ -230,10 +231,18 @@ static void sleep_until_woken(struct inbox *inbox)
     atomic_store(&inbox->asleep, false);
 }
 
+/* Is there something for a worker that does nothing but look? Of several threads of a rank nobody asks MPI. */
+static bool has_mail(const struct batches *batches, struct inbox *inbox)
+{
+    return atomic_load_explicit(&inbox->last, memory_order_relaxed) ||
+           (batches->threads == 1 && cv_ranks_glance(batches->ranks));
+}
+
 void batches_wait(struct batches *batches, uint32_t worker, uint32_t *rests)
 {
     struct inbox *inbox = &batches->inboxes[worker - batches_first(batches)];
     const bool alone = cv_ranks_count(batches->ranks) == 1;
+    const uint32_t spins = alone ? FEW_SPINS : *rests + SPINS_PER_LOOK;
     if (alone && *rests >= (batches->crowded ? FEW_SPINS : SPINS + YIELDS)) {
         ++*rests;
         sleep_until_woken(inbox);
@@ -241,5 +250,5 @@ void batches_wait(struct batches *batches, uint32_t worker, uint32_t *rests)
     }
     do
         batches_rest(rests);
-    while (alone && *rests < FEW_SPINS && !atomic_load_explicit(&inbox->last, memory_order_relaxed));
+    while (*rests < spins && !has_mail(batches, inbox));
 }
