@@ -264,7 +264,7 @@ static bool is_own_entry(const struct reading *reading, uint64_t fingerprint)
     const struct exchange *exchange = reading->crew->exchange;
     if (own_as_before(reading))
         return reading->section == exchange->own;
-    return !exchange || owner_by(&exchange->ownership, fingerprint) == exchange->own;
+    return !exchange || owner_among(exchange->ownership.ranks, fingerprint) == exchange->own;
 }
 
 /* Ranks that do not have what they had take one chunk after the other. */

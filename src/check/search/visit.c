@@ -174,9 +174,10 @@ static void expect_successors(struct worker *worker, const uint32_t *base, uint3
             table_expect(table, successors[i].key);
         return;
     }
-    const uint32_t sum = owner_sum(&exchange->ownership, base);
+    struct owned_state owned;
+    owner_begin(&exchange->ownership, base, &owned);
     for (uint32_t i = from; i < to; i++) {
-        const uint32_t owner = owner_of_successor(&exchange->ownership, &worker->expander, base, sum, &successors[i]);
+        const uint32_t owner = owner_of_successor(&exchange->ownership, &worker->expander, &owned, &successors[i]);
         successors[i].foreign = owner != exchange->own;
         if (successors[i].foreign)
             exchange_expect(exchange, successors[i].key);
@@ -190,14 +191,15 @@ static void send_successors(struct worker *worker, const uint32_t *base, uint64_
                             uint32_t question)
 {
     struct ownership *ownership = &worker->crew->exchange->ownership;
-    const uint32_t sum = owner_sum(ownership, base);
+    struct owned_state owned;
+    owner_begin(ownership, base, &owned);
     for (uint32_t i = from; i < to; i++) {
         const struct successor *successor = &worker->expander.successors[i];
         if (!successor->foreign)
             continue;
         if (__builtin_expect(successor->violations, 0))
             report_step(worker, key, successor);
-        const uint32_t owner = owner_of_successor(ownership, &worker->expander, base, sum, successor);
+        const uint32_t owner = owner_of_successor(ownership, &worker->expander, &owned, successor);
         exchange_send(worker, owner, base, successor, key, question);
     }
 }
