@@ -35,7 +35,10 @@ void view_promises_hear(struct cv_member *member, cv_node from, uint64_t epoch, 
     it->grace_ms = grace_ms > it->grace_ms ? grace_ms : it->grace_ms;
 }
 
-/* Members of the latest view know best which node keeps the promise. */
+/*
+ * Members of the latest view know best which node keeps the promise. That an operator has forced it is true for good, and
+ * perhaps not all of them have heard of it.
+ */
 void view_promises_add(const struct cv_member *member, struct cv_instance *instance, cv_node from,
                        const struct cv_promise *promise)
 {
@@ -47,6 +50,7 @@ void view_promises_add(const struct cv_member *member, struct cv_instance *insta
         merged.ttl_ms = known->ttl_ms;
     if (merged.ttl_ms < promise->ttl_ms)
         merged.ttl_ms = promise->ttl_ms;
+    merged.forced = promise->forced || (known && known->forced);
     merged.known_in = known && known->known_in > epoch ? known->known_in : epoch;
     merged.acknowledged = false;
     cv_promise_put(&instance->told, &merged);

@@ -50,18 +50,25 @@ void claim_note(struct lock *lock, uint64_t fence, bool shared)
         claims->highest_alone = fence;
 }
 
+void claim_forced(struct lock *lock, uint64_t fence)
+{
+    if (ttl_promise_in_grace(lock->service))
+        lock->claims.forced = fence;
+}
+
 /* Readers have fences in no order, but above those of all writers before. */
 bool claim_is_lost(const struct lock *lock, const struct waiter *wait)
 {
-    if (wait->claimed < (wait->shared ? lock->claims.highest_alone : lock->claims.highest))
+    if (wait->claimed < (wait->shared ? lock->claims.highest_alone : lock->claims.highest) ||
+        wait->claimed == lock->claims.forced)
         return true;
     for (const struct cv_promise *it = lock->instance->promises; it; it = it->next)
-        if (it->fence != wait->claimed && !(it->generation && wait->shared && it->permits == wait->permits))
+        if (it->fence == wait->claimed ? it->forced : !(it->generation && wait->shared && it->permits == wait->permits))
             return true;
     return false;
 }
 
 bool claim_is_remembered(const struct lock *lock)
 {
-    return lock->claims.highest && ttl_promise_in_grace(lock->service);
+    return (lock->claims.highest || lock->claims.forced) && ttl_promise_in_grace(lock->service);
 }

@@ -16,6 +16,7 @@ struct waiter;
 struct claims {
     uint64_t highest;       /* the highest fence; 0: none */
     uint64_t highest_alone; /* the highest of a hold that was not shared */
+    uint64_t forced;        /* the fence of the hold that an operator has forced last; 0: none */
 };
 
 /* May the session claim by this order what nobody knows? */
@@ -23,7 +24,9 @@ bool claim_is_allowed(const struct session *session, const struct peer_request_o
 void claim_begin(struct session *session, struct cv_text name, const struct peer_request_order *order);
 /* Somebody's hold is promised. */
 void claim_note(struct lock *lock, uint64_t fence, bool shared);
-/* Is the name somebody else's, or has it been since? */
+/* An operator has forced a hold: nobody claims it any more. */
+void claim_forced(struct lock *lock, uint64_t fence);
+/* Is the name somebody else's, or has it been since, or was the hold forced? */
 bool claim_is_lost(const struct lock *lock, const struct waiter *wait);
 /* Does the lock have to be remembered for what was claimed of it? */
 bool claim_is_remembered(const struct lock *lock);

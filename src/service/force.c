@@ -35,14 +35,15 @@ static uint64_t end_of_trust(const struct lock_hold *hold)
     return until_us > hold->promised_us ? until_us : hold->promised_us;
 }
 
-/* The alarm of a hold with a time to live is set already. */
-void force_hold(struct lock_hold *hold, struct cv_text admin, struct cv_text reason)
+/* The alarm of a hold with a time to live is set already. Who has asked for a longer one hears that there is none. */
+static void begin(struct lock_hold *hold, struct cv_text reason)
 {
     const struct cv_service *service = hold->lock->service;
-    write_down(hold, admin, reason);
-    if (hold->forced)
-        return;
     hold->forced = true;
+    if (hold->wanted_ms) {
+        hold->wanted_ms = 0;
+        peer_request_lengthened(hold, -1);
+    }
     if (hold->ttl_ms) {
         ttl_promise_forced(hold);
     } else {
@@ -54,10 +55,27 @@ void force_hold(struct lock_hold *hold, struct cv_text admin, struct cv_text rea
     session_forced(hold, reason);
 }
 
+bool force_hold(struct lock_hold *hold, struct cv_text admin, struct cv_text reason, bool again)
+{
+    if (!again)
+        write_down(hold, admin, reason);
+    if (!hold->forced)
+        begin(hold, reason);
+    return !hold->forcing;
+}
+
 void force_hear(struct cv_service *service, const struct peer_notice *notice)
 {
-    const struct lock *lock = lock_find(service, notice->subject, notice->name);
+    struct lock *lock = lock_find(service, notice->subject, notice->name);
     struct cv_promise *promise = lock ? ttl_promise_find(lock, notice->fence) : NULL;
-    if (promise && promise->keeper == notice->from)
+    struct lock_hold *hold = lock ? lock_find_hold(lock, notice->fence) : NULL;
+    if (promise && promise->keeper == notice->from) {
         promise->forced = true;
+        claim_forced(lock, notice->fence);
+        lock_tell(lock, notice->from, (struct peer_notice){.kind = PEER_NOTICE_FORCED, .fence = notice->fence});
+        if (lock->first && lock->first->claimed)
+            lock_serve(lock); /* that claim may be lost */
+    } else if (promise && promise->keeper == service->host->roster->me && hold && hold->forced) {
+        ttl_promise_forced_known(hold, notice->from);
+    }
 }

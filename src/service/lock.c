@@ -516,6 +516,8 @@ void lock_end(struct lock_hold *hold)
     struct lock *lock = hold->lock;
     leader_announce(lock, hold, false);
     ttl_promise_end(hold);
+    if (hold->forcing)
+        peer_request_forced(hold);
     lock_forget(hold);
     lock_serve(lock);
 }
@@ -658,6 +660,8 @@ void lock_resume(struct cv_instance *instance)
             lock_promise(hold);
         else if (hold->wanted_ms)
             ttl_promise_make(hold);
+        else if (hold->forced && hold->ttl_ms)
+            ttl_promise_forced(hold); /* perhaps not all members of this view know it */
     }
     lock_serve(lock);
 }

@@ -65,8 +65,9 @@ struct lock_hold {
     uint64_t permits;                  /* so many may hold it together; 0: any number that share, or one */
     cv_id origin;                      /* the node that granted it */
     cv_set aware;                      /* members that know its time to live, or the longer one */
+    cv_set aware_forced;               /* members that know that it is forced */
     uint64_t wanted_ms;                /* a longer time to live, until enough members know it; 0: none */
-    uint64_t asked;                    /* the ticket of the member that asked for it; 0: none has */
+    uint64_t asked;                    /* the ticket of the member that asked for it, or forced it; 0: none has */
     cv_node asked_by;                  /* that member */
     struct lock_hold *next, *previous; /* of the same lock */
     struct lock_hold *more, *less;     /* of the same session */
@@ -78,6 +79,7 @@ struct lock_hold {
     bool ends_here;  /* this node records its end */
     bool lost;       /* its client has not ended it */
     bool forced;     /* an operator has ended it: it lasts until its client stops, or must have stopped */
+    bool forcing;    /* the operator is told once enough members know it, or it is over */
 };
 
 /* A session that wants to know who leads. */

@@ -28,7 +28,7 @@ enum peer_notice_kind {
     PEER_NOTICE_WAITERS,  /* WAITERS: who waits at the receiver? Answered with PAGE */
     PEER_NOTICE_ASK_BACK, /* ASKBACK: the receiver is to ask its clients that hold the name; answered with PAGE */
     PEER_NOTICE_FORCE, /* an operator at the sender forces a hold that the sender does not keep; answered with ANSWER */
-    PEER_NOTICE_FORCED, /* the sender keeps a hold that an operator has forced */
+    PEER_NOTICE_FORCED, /* the sender keeps a hold that an operator has forced; answered with FORCED: it knows that */
     PEER_NOTICE_PAGE,   /* the sender's part of the answer to LIST, WAITERS or ASK_BACK */
     PEER_NOTICE_LOOK,   /* a client of the sender asks about a hold; answered with ANSWER */
     PEER_NOTICE_WATCH,  /* clients of the sender watch a lock, or do not any more (`shared`) */

@@ -119,8 +119,8 @@ static struct peer_request_result carry_out(struct lock_hold *hold, const struct
         return (struct peer_request_result){
             .value = command_left_ms(hold), .fence = hold->fence, .token = cv_kept(hold->value)};
     if (order->reason) {
-        force_hold(hold, admin, cv_kept(order->reason));
-        return (struct peer_request_result){.value = 1};
+        const bool known = force_hold(hold, admin, cv_kept(order->reason), order->again);
+        return (struct peer_request_result){.value = known ? 1 : TTL_PROMISE_LATER};
     }
     const bool asked_back = order->renews && hold->asked_back_ms;
     const int64_t value = order->lasts_ms ? ttl_promise_change(hold, order->lasts_ms)
@@ -254,8 +254,10 @@ static void try(struct session *session)
         peer_request_answer(session, &order, NOT_THEIRS);
     } else if (hold && can_say(service, hold)) {
         const struct peer_request_result result = obey(session, hold, &order);
-        if (result.value == TTL_PROMISE_LATER)
+        if (result.value == TTL_PROMISE_LATER) {
+            request->order.again = true;
             return;
+        }
         cv_share_text(order.reason);
         peer_request_drop(session);
         tell(session, &order, &result);
@@ -271,14 +273,17 @@ void peer_request_run(struct session *session, struct cv_text name, const struct
     struct cv_service *service = session->service;
     struct peer_request *request = &session->request;
     struct lock_hold *hold = find(service, name, session, order);
+    bool later = false;
     if (hold && authorizes(hold, session, order) && can_say(service, hold)) {
         const struct peer_request_result result = obey(session, hold, order);
-        if (result.value != TTL_PROMISE_LATER) {
+        later = result.value == TTL_PROMISE_LATER;
+        if (!later) {
             tell(session, order, &result);
             return; /* the usual case */
         }
     }
     request->order = *order;
+    request->order.again = later;
     request->name = malloc(name.length + 1);
     if (!request->name) {
         fail(session, OUT_OF_MEMORY);
@@ -366,14 +371,38 @@ static void send_answer(struct cv_service *service, cv_node to, struct cv_text n
                                            .value = result->token});
 }
 
-void peer_request_lengthened(struct lock_hold *hold)
+static void answer_member(struct lock_hold *hold, int64_t value)
+{
+    const struct peer_request_result result = {.value = value};
+    if (hold->asked)
+        send_answer(hold->lock->service, hold->asked_by, cv_instance_name(hold->lock->instance), hold->asked, &result);
+    hold->asked = 0;
+}
+
+void peer_request_lengthened(struct lock_hold *hold, int64_t value)
+{
+    answer_member(hold, value);
+    peer_request_resume(hold->lock->service);
+}
+
+/* Has this node's operator forced that hold, and does he wait? */
+static bool waits_for(const struct peer_request *request, const struct lock_hold *hold)
+{
+    const struct cv_text name = cv_instance_name(hold->lock->instance);
+    return request->order.again && request->order.fence == hold->fence && request->name_length == name.length &&
+           memcmp(request->name, name.start, name.length) == 0;
+}
+
+void peer_request_forced(struct lock_hold *hold)
 {
     struct cv_service *service = hold->lock->service;
-    const struct peer_request_result result = {.value = (int64_t)hold->ttl_ms};
-    if (hold->asked)
-        send_answer(service, hold->asked_by, cv_instance_name(hold->lock->instance), hold->asked, &result);
-    hold->asked = 0;
-    peer_request_resume(service);
+    answer_member(hold, 1);
+    for (uint32_t i = 0; i < PEER_REQUEST_LISTS; i++)
+        for (struct peer_request *request = service->pending[i], *next; request; request = next) {
+            next = request->next;
+            if (waits_for(request, hold))
+                conclude(session_of(request), &(struct peer_request_result){.value = 1});
+        }
 }
 
 static int64_t miss(const struct cv_service *service, const struct peer_notice *notice, const struct lock_hold *hold)
@@ -395,6 +424,8 @@ void peer_request_hear_question(struct cv_service *service, const struct peer_no
                                        .looks = notice->kind == PEER_NOTICE_LOOK,
                                        .reason = forces ? cv_keep_text(notice->reason) : NULL};
     struct lock_hold *hold = find(service, notice->name, NULL, &order);
+    order.again = forces && hold && hold->forcing && hold->asked_by == notice->from &&
+                  hold->asked >> ATTEMPT_BITS == notice->ticket >> ATTEMPT_BITS;
     const bool obeys = hold && (!forces || order.reason) && authorizes(hold, NULL, &order);
     if (!cv_member_serves(service->member) || (obeys && hold->confirming) || (forces && !order.reason)) {
         cv_drop_text(&order.reason);

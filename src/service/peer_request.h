@@ -33,6 +33,7 @@ struct peer_request_order {
     bool shared;
     bool renews;
     struct cv_kept_text *reason; /* FORCE: an operator's reason; NULL: it is another command */
+    bool again;                  /* FORCE: it was carried out, and enough members have yet to know it */
     bool looks;                  /* it changes nothing, and asks how long the hold lasts */
     /* Hears the result; NULL: an error was written. Without it, the client is told as by UNLOCK and RENEW. */
     void (*done)(struct session *session, const struct peer_request_result *result);
@@ -66,8 +67,10 @@ void peer_request_run(struct session *session, struct cv_text name, const struct
 void peer_request_run_by_fence(struct session *session, struct cv_text name, const struct peer_request_order *order);
 /* Tells the client what has become of it. */
 void peer_request_answer(struct session *session, const struct peer_request_order *order, int64_t value);
-/* Enough members know that a hold lasts longer: those that have asked for it are told. */
-void peer_request_lengthened(struct lock_hold *hold);
+/* Enough members know that a hold lasts longer, or (-1) it never will: those that have asked for it are told. */
+void peer_request_lengthened(struct lock_hold *hold, int64_t value);
+/* Enough members know that a hold is forced, or it is over: the operators that wait are told. */
+void peer_request_forced(struct lock_hold *hold);
 /* Asks again, or gives up. */
 void peer_request_retry(struct cv_alarm *alarm);
 /* This node can say again what it could not, or others can be asked. */

@@ -30,11 +30,9 @@ static void note_aware(struct lock_hold *hold, cv_node node)
         lock_confirm(hold);
         return;
     }
-    if (!hold->forced)
-        hold->ttl_ms = hold->wanted_ms;
+    hold->ttl_ms = hold->wanted_ms;
     hold->wanted_ms = 0;
-    command_renew(hold);
-    peer_request_lengthened(hold);
+    peer_request_lengthened(hold, command_renew(hold));
 }
 
 static uint64_t promised_ms(const struct lock_hold *hold)
@@ -122,13 +120,27 @@ void ttl_promise_end(const struct lock_hold *hold)
         lock_tell(lock, CV_NOBODY, (struct peer_notice){.kind = PEER_NOTICE_OVER, .fence = hold->fence});
 }
 
-void ttl_promise_forced(const struct lock_hold *hold)
+void ttl_promise_forced_known(struct lock_hold *hold, cv_node node)
 {
-    struct cv_promise *promise = ttl_promise_find(hold->lock, hold->fence);
+    hold->aware_forced |= cv_set_of(node);
+    if (!hold->forcing || !cv_member_is_enough(hold->lock->service->member, hold->aware_forced))
+        return;
+    hold->forcing = false;
+    peer_request_forced(hold);
+}
+
+void ttl_promise_forced(struct lock_hold *hold)
+{
+    struct lock *lock = hold->lock;
+    struct cv_promise *promise = ttl_promise_find(lock, hold->fence);
     if (promise)
         promise->forced = true;
-    if (cv_host_ready(hold->lock->service->host))
-        lock_tell(hold->lock, CV_NOBODY, (struct peer_notice){.kind = PEER_NOTICE_FORCED, .fence = hold->fence});
+    claim_forced(lock, hold->fence);
+    hold->forcing = true;
+    hold->aware_forced = 0;
+    if (cv_host_ready(lock->service->host))
+        lock_tell(lock, CV_NOBODY, (struct peer_notice){.kind = PEER_NOTICE_FORCED, .fence = hold->fence});
+    ttl_promise_forced_known(hold, lock->service->host->roster->me);
 }
 
 /* ---- what others say ---- */
@@ -158,6 +170,8 @@ void ttl_promise_hear(struct cv_service *service, const struct peer_notice *noti
         promise.client = cv_keep_text(notice->client);
     if (lock && notice->value.start)
         promise.value = cv_keep_text(notice->value);
+    const struct cv_promise *before = lock ? ttl_promise_find(lock, notice->fence) : NULL;
+    promise.forced = before && before->forced;
     const bool whole = !notice->value.start || promise.value; /* the value is a part of the promise */
     struct cv_promise *known = lock && whole ? cv_promise_put(&lock->instance->promises, &promise) : NULL;
     cv_drop_text(&promise.client);

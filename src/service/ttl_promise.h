@@ -18,8 +18,10 @@ enum { TTL_PROMISE_LATER = -3 }; /* enough members have yet to know it */
 
 /* Tells the others of a hold with a time to live; its client is told once enough of them know. False: no memory. */
 bool ttl_promise_make(struct lock_hold *hold);
-/* The hold may not be renewed any more, whichever member keeps it. */
-void ttl_promise_forced(const struct lock_hold *hold);
+/* The hold may not be renewed any more, whichever member keeps it: the others are told. */
+void ttl_promise_forced(struct lock_hold *hold);
+/* A member knows that. */
+void ttl_promise_forced_known(struct lock_hold *hold, cv_node node);
 /*
  * The hold has that time to live from now on. How long it lasts in milliseconds; TTL_PROMISE_LATER: it is longer than
  * before, and peer_request_lengthened() tells when enough members know it; -1: no memory.

@@ -16,8 +16,10 @@ import tempfile
 import threading
 import time
 
-from harness import CONCLAVE, PATIENCE, Client, Gone, free_port, in_parallel, main
+from harness import CONCLAVE, PATIENCE, Client, Gone, Refused, free_port, in_parallel, main
 from starvation import Broken
+
+LONGER = 'if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("pexpire",KEYS[1],ARGV[2]) else return 0 end'
 
 
 class Proxy:
@@ -356,5 +358,110 @@ def leave_unheard():
     return True
 
 
+def silence(network, pairs, silent=True):
+    for one, other in pairs:
+        network.proxies[min(one, other), max(one, other)].silent = silent
+    time.sleep(0.1)  # a proxy may still carry what it has
+
+
+def others_of(network, count):
+    """The node that leads the log, and the others."""
+    leader = network.information(1, "raft_leader")
+    return leader, *(node for node in range(1, count + 1) if node != leader)
+
+
+def await_members(client, members):
+    """The client's node is in a view of these, with its lease."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        view = client.ask("VIEW")
+        if view["coordinator"] and {it["id"] for it in view["members"] if it["state"] != "suspected"} == members:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"never a view of {members}: {view}")
+
+
+def said(client):
+    """The answer to what the client has said, or the error."""
+    try:
+        return client.hear()
+    except Refused as error:
+        return str(error)
+
+
+def forced_unheard_by_one():
+    """FORCE is answered while one of three members has not heard of it, and the keeper is cut off at once. The next view
+    is prepared by the member that knows, and the other one's memory, which is older, does not undo it."""
+    with Network(3, mode="raft", timeout=1000) as network:
+        leader, keeper, other = others_of(network, 3)
+        holder, admin = network.client(keeper), network.client(leader)
+        fence = holder.ask("LOCK", "a", "TTL", 60000, "SECRET", "s")
+        silence(network, [(keeper, other)])
+        assert admin.ask("FORCE", "a", fence, "it hangs") == "OK"
+        silence(network, [(keeper, leader)])
+        await_members(admin, {leader, other})
+        again = network.client(other)
+        for client in (admin, again):
+            assert client.ask("RENEW", "a", fence, "SECRET", "s") is None, "whoever keeps it"
+            held, = [it for it in client.ask("LOCKS", "a") if it["kind"] == "lock" and it["holder"]]
+            assert held["forced"] == 1 and held["node"] != keeper, held
+        silence(network, [(keeper, other), (keeper, leader)], False)
+        for client in (holder, admin, again):
+            client.close()
+    network.judge()
+
+
+def forced_at_a_keeper_cut_off():
+    """A keeper that nobody hears, and that has its lease yet, does not tell its operator that a hold is forced. Once the
+    others can hear it the operator is told what is so."""
+    with Network(3, mode="raft", timeout=1000) as network:
+        leader, keeper, other = others_of(network, 3)
+        holder, admin, late = network.client(keeper), network.client(keeper), network.client(leader)
+        fence = holder.ask("LOCK", "a", "TTL", 60000, "SECRET", "s")
+        silence(network, [(keeper, leader), (keeper, other)])
+        admin.say("FORCE", "a", fence, "it hangs")
+        assert holder.push() == ["lost", "a", fence, "it hangs"], "the holder is told at once"
+        assert holder.ask("RENEW", "a", fence) is None if network.information(keeper, "lease_ms") > 0 else True
+        answered, _, _ = select.select([admin.socket], [], [], 0.2)
+        forced = bool(answered) and said(admin) == "OK"
+        await_members(late, {leader, other})
+        renewed = late.ask("RENEW", "a", fence, "SECRET", "s")
+        assert not (forced and renewed), "FORCE was answered OK, and then the hold was renewed"
+        silence(network, [(keeper, leader), (keeper, other)], False)
+        if not answered:
+            answer = said(admin)
+            assert answer == "OK" or answer.startswith("NOQUORUM"), answer
+            forced = answer == "OK"
+        await_members(late, {1, 2, 3})
+        assert late.ask("FORCE", "a", fence, "again") == "OK"
+        assert late.ask("RENEW", "a", fence, "SECRET", "s") is None
+        for client in (holder, admin, late):
+            client.close()
+    network.judge()
+
+
+def forced_while_it_is_made_longer():
+    """A longer time to live that enough members have yet to know, for a client of another member, ends with FORCE: that
+    client is not told that it has any time. FORCE is answered when enough of them can be heard."""
+    with Network(5, mode="raft", timeout=20000, more="lease = 1000\n") as network:
+        leader, keeper, *cut_off = others_of(network, 5)
+        redis, admin = network.client(leader), network.client(keeper)
+        holder = network.client(keeper)
+        assert holder.ask("SET", "a", "token", "NX", "PX", 60000) == "OK"
+        fence = next(it["fence"] for it in admin.ask("LOCKS", "a") if it["kind"] == "lock" and it["holder"])
+        silence(network, [(keeper, node) for node in cut_off])
+        redis.say("EVAL", LONGER, 1, "a", "token", 90000)
+        time.sleep(0.2)
+        admin.say("FORCE", "a", fence, "it hangs")
+        assert not select.select([admin.socket], [], [], 0.5)[0], "two of five know it"
+        silence(network, [(keeper, node) for node in cut_off], False)
+        assert redis.hear() == 0, "it is not the client's any more"
+        assert admin.hear() == "OK"
+        for client in (redis, holder, admin):
+            client.close()
+    network.judge()
+
+
 if __name__ == "__main__":
-    sys.exit(main([connections_break, the_network_is_cut, a_late_connection, one_link_is_cut, who_left_stays_away]))
+    sys.exit(main([connections_break, the_network_is_cut, a_late_connection, one_link_is_cut, who_left_stays_away,
+                   forced_unheard_by_one, forced_at_a_keeper_cut_off, forced_while_it_is_made_longer]))
