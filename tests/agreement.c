@@ -12,15 +12,6 @@
 
 #include "core/parse.h"
 
-#ifdef __SANITIZE_ADDRESS__
-/* libraft 0.15 forgets 16 bytes when it is closed while it installs a snapshot. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libraft.so";
-}
-#endif
-
 #define CHAOS_MS 3000u
 #define PEACE_MS 6000u
 

@@ -8,6 +8,7 @@
 #include "group/raft/agreement_hear.h"
 #include "group/raft/agreement_parts.h"
 #include "group/raft/agreement_requests.h"
+#include "group/raft/raft_heap.h"
 
 static struct cv_agreement *agreement_of(struct raft_io *io)
 {
@@ -247,6 +248,7 @@ static int snapshot_put(struct raft_io *io, unsigned trailing, struct raft_io_sn
     write->put = request;
     write->kept = cb;
     write->installs = trailing == 0;
+    write->parts = write->installs ? snapshot->bufs : NULL;
     agreement->installing += write->installs;
     struct cv_buffer bytes = {0}, body = {0};
     write_snapshot(&bytes, snapshot);
@@ -468,6 +470,15 @@ static int start(struct raft_io *io, unsigned interval_ms, raft_io_tick_cb tick,
     return 0;
 }
 
+/* libraft 0.15 forgets the list of the parts of a snapshot that it does not come to install; later ones may not. */
+static void cancel_snapshot(const struct disk_write *write)
+{
+    cv_raft_heap_watch(write->parts);
+    write->kept(write->put, RAFT_CANCELED);
+    if (!cv_raft_heap_was_freed())
+        raft_free(write->parts);
+}
+
 /* Reports all writes as done: on failure the stopped libraft would remove entries that its log no longer has. */
 static void close_io(struct raft_io *io, raft_io_close_cb cb)
 {
@@ -476,7 +487,7 @@ static void close_io(struct raft_io *io, raft_io_close_cb cb)
         if (write->append)
             write->appended(write->append, 0);
         else
-            write->kept(write->put, RAFT_CANCELED);
+            cancel_snapshot(write);
         free(write);
     }
     agreement->installing = 0;

@@ -42,6 +42,7 @@ struct disk_write {
     uint64_t last_index;
     bool changes_members;
     bool installs; /* it replaces the log, which rests meanwhile */
+    void *parts;   /* the list of the parts of a snapshot that is installed; it is libraft's */
 };
 
 /* libraft wants the snapshot back. */

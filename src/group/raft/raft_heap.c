@@ -5,6 +5,8 @@
 
 #include "group/raft/agreement_parts.h"
 
+static _Thread_local const void *watched; /* NULL: no block, or it has been freed */
+
 static void *found(void *block, size_t size)
 {
     if (!block && size)
@@ -21,7 +23,21 @@ static void *allocate(void *data, size_t size)
 static void release(void *data, void *block)
 {
     (void)data;
+    if (block == watched)
+        watched = NULL;
     free(block);
+}
+
+void cv_raft_heap_watch(const void *block)
+{
+    watched = block;
+}
+
+bool cv_raft_heap_was_freed(void)
+{
+    const bool freed = !watched;
+    watched = NULL;
+    return freed;
 }
 
 static void *allocate_zeroed(void *data, size_t count, size_t size)
