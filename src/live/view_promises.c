@@ -36,8 +36,8 @@ void view_promises_hear(struct cv_member *member, cv_node from, uint64_t epoch, 
 }
 
 /*
- * Members of the latest view know best which node keeps the promise. That an operator has forced it is true for good, and
- * perhaps not all of them have heard of it.
+ * Members of the latest view know best which node keeps the promise. That an operator has forced it is true for good,
+ * and perhaps not all of them have heard of it.
  */
 void view_promises_add(const struct cv_member *member, struct cv_instance *instance, cv_node from,
                        const struct cv_promise *promise)

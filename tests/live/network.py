@@ -443,7 +443,7 @@ def forced_at_a_keeper_cut_off():
 def forced_while_it_is_made_longer():
     """A longer time to live that enough members have yet to know, for a client of another member, ends with FORCE: that
     client is not told that it has any time. FORCE is answered when enough of them can be heard."""
-    with Network(5, mode="raft", timeout=20000, more="lease = 1000\n") as network:
+    with Network(5, mode="raft", timeout=20000, more="lease = 4000\n") as network:
         leader, keeper, *cut_off = others_of(network, 5)
         redis, admin = network.client(leader), network.client(keeper)
         holder = network.client(keeper)
@@ -462,6 +462,28 @@ def forced_while_it_is_made_longer():
     network.judge()
 
 
+def forced_and_given_back():
+    """Operators wait for a majority to know that a hold is forced, and the holder gives it back: they need not wait for more.
+    Each is in the log once, however often his node has asked."""
+    with Network(5, mode="raft", timeout=20000, more="lease = 4000\n") as network:
+        leader, keeper, *cut_off = others_of(network, 5)
+        holder, near, far = network.client(keeper), network.client(keeper), network.client(leader)
+        fence = holder.ask("LOCK", "a", "TTL", 60000)
+        silence(network, [(keeper, node) for node in cut_off])
+        near.say("FORCE", "a", fence, "said near")
+        far.say("FORCE", "a", fence, "said far")
+        assert not select.select([near.socket, far.socket], [], [], 0.8)[0], "two of five know it"
+        assert holder.ask("UNLOCK", "a", fence) == 1
+        assert near.hear() == "OK" and far.hear() == "OK"
+        silence(network, [(keeper, node) for node in cut_off], False)
+        log = (network.directory / f"node{keeper}.log").read_text()
+        assert log.count("said near") == log.count("said far") == 1, log
+        for client in (holder, near, far):
+            client.close()
+    network.judge()
+
+
 if __name__ == "__main__":
     sys.exit(main([connections_break, the_network_is_cut, a_late_connection, one_link_is_cut, who_left_stays_away,
-                   forced_unheard_by_one, forced_at_a_keeper_cut_off, forced_while_it_is_made_longer]))
+                   forced_unheard_by_one, forced_at_a_keeper_cut_off, forced_while_it_is_made_longer,
+                   forced_and_given_back]))

@@ -273,6 +273,22 @@ def claims():
         assert time.monotonic() - begun < 8 * stretch(), "nobody waited for a time to live"
 
 
+def forced_is_not_claimed():
+    """What was claimed in the time of grace, and forced then, is claimed by nobody: not while it lasts, and not afterwards."""
+    with Group(3) as group:
+        fence = group.client(1).ask("LOCK", "job", "TTL", 30000, "SECRET", SECRET)
+        restarted(group)
+        claim = ("RENEW", "job", fence, "TTL", 6000, "SECRET", SECRET)
+        holder, *others = (group.client(node) for node in (1, 2, 3))
+        assert patiently(holder, *claim) == 6000
+        assert others[0].ask("FORCE", "job", fence, "it hangs") == "OK"
+        for client in (holder, *others):
+            assert client.ask(*claim) is None, "it is forced"
+        assert holder.ask("UNLOCK", "job", fence) == 1
+        for client in (holder, *others):
+            assert client.ask(*claim) is None, "it was forced"
+
+
 # ---- single faults ----
 
 
@@ -542,7 +558,7 @@ def in_any_language():
 
 
 TESTS = [in_any_language, judged, secrets, one_fence_for_two, deadlines, asked_elsewhere_in_a_failover, stalled_session, cut_off, keepers_follow_keepers, faults, hangs,
-         rolling_restart, rolling_kill, all_restarted, elected_leader_claims, members_far_apart, grace_is_told, longest, claims, readers_of_several_views]
+         rolling_restart, rolling_kill, all_restarted, elected_leader_claims, members_far_apart, grace_is_told, longest, claims, forced_is_not_claimed, readers_of_several_views]
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--rolling"]:
