@@ -3,35 +3,16 @@
 
 #include <assert.h>
 #include <mpi.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHE_LINE 64
-#define PLACES 8u
-#define PLACE_BYTES 512u
+#include "ranks/lane.h"
+
 #define MOST_RANKS 64 /* of a machine that share memory: there is a lane for each pair */
 
-/* Written by the sender. `turn` is written last: from then on the place is the receiver's. */
-struct place {
-    _Alignas(CACHE_LINE) _Atomic uint32_t turn; /* blocks that were in this lane, with this one */
-    uint32_t size, tag;
-    uint32_t after; /* blocks that went by MPI before it */
-    unsigned char bytes[PLACE_BYTES - 4 * sizeof(uint32_t)];
-};
-
-struct lane {
-    _Alignas(CACHE_LINE) _Atomic uint32_t taken; /* by the receiver: so many places are free again */
-    struct place places[PLACES];
-};
-
-_Static_assert(sizeof(struct place) == PLACE_BYTES, "whole cache lines");
-
-/* Another rank. Numbers count from the start, and start again at 2^32. */
+/* Another rank. The other way is MPI's. */
 struct peer {
-    struct lane *out, *in; /* NULL: it is on another machine */
-    uint32_t sent, taken;  /* by lane */
-    uint32_t sent_by_mpi, taken_by_mpi;
+    struct lane_end out, in;
 };
 
 static struct peer *peers;
@@ -41,6 +22,12 @@ static int found = -1;
 static MPI_Win window = MPI_WIN_NULL;
 
 /* ---- the shared memory ---- */
+
+/* Memory is shared by pages, so that where it begins is as uneven for every rank. */
+static struct lane *first_lane(void *memory)
+{
+    return (void *)(((uintptr_t)memory + LANE_LINE - 1) / LANE_LINE * LANE_LINE);
+}
 
 /* Finds the lanes from and to the other ranks of this machine. They are in the order of `machine`. */
 static bool find_lanes(MPI_Comm machine, struct lane *own_lanes, int rank)
@@ -55,12 +42,12 @@ static bool find_lanes(MPI_Comm machine, struct lane *own_lanes, int rank)
     for (int i = 0; locals && i < count; i++) {
         MPI_Aint size;
         int unit, peer;
-        struct lane *lanes;
+        void *memory;
         MPI_Group_translate_ranks(here, 1, &i, all, &peer);
-        if (peer == rank || MPI_Win_shared_query(window, i, &size, &unit, &lanes) != MPI_SUCCESS)
+        if (peer == rank || MPI_Win_shared_query(window, i, &size, &unit, &memory) != MPI_SUCCESS)
             continue;
-        peers[peer].in = &own_lanes[i];
-        peers[peer].out = &lanes[own];
+        peers[peer].in.lane = &own_lanes[i];
+        peers[peer].out.lane = first_lane(memory) + own;
         locals[local_count++] = peer;
     }
     MPI_Group_free(&here);
@@ -72,24 +59,24 @@ static bool find_lanes(MPI_Comm machine, struct lane *own_lanes, int rank)
 static bool share_memory(MPI_Comm machine, int rank)
 {
     int count;
-    struct lane *lanes = NULL;
+    void *memory = NULL;
     MPI_Comm_size(machine, &count);
     if (count == 1 || count > MOST_RANKS)
         return true;
-    const MPI_Aint bytes = (MPI_Aint)sizeof *lanes * count;
-    if (MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, machine, &lanes, &window) != MPI_SUCCESS) {
+    const MPI_Aint bytes = (MPI_Aint)sizeof(struct lane) * count + LANE_LINE;
+    if (MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, machine, &memory, &window) != MPI_SUCCESS) {
         window = MPI_WIN_NULL;
         return false;
     }
-    memset(lanes, 0, (size_t)bytes);
+    memset(memory, 0, (size_t)bytes);
     MPI_Barrier(machine);
-    return MPI_Win_lock_all(MPI_MODE_NOCHECK, window) == MPI_SUCCESS && find_lanes(machine, lanes, rank);
+    return MPI_Win_lock_all(MPI_MODE_NOCHECK, window) == MPI_SUCCESS && find_lanes(machine, first_lane(memory), rank);
 }
 
 static void forget_lanes(int size)
 {
     for (int i = 0; i < size; i++)
-        peers[i].in = peers[i].out = NULL;
+        peers[i].in.lane = peers[i].out.lane = NULL;
     local_count = 0;
 }
 
@@ -126,49 +113,38 @@ void near_leave(void)
 
 bool near_send(const struct cv_block *block)
 {
-    struct peer *peer = &peers[block->peer];
-    struct lane *lane = peer->out;
-    if (!lane || block->size > sizeof lane->places->bytes ||
-        peer->sent - atomic_load_explicit(&lane->taken, memory_order_acquire) == PLACES)
+    struct lane_end *out = &peers[block->peer].out;
+    struct lane_place *place = lane_find_free(out, block->size);
+    if (!place)
         return false;
-    struct place *place = &lane->places[peer->sent++ % PLACES];
-    place->size = (uint32_t)block->size;
     place->tag = block->tag;
-    place->after = peer->sent_by_mpi;
     memcpy(place->bytes, block->bytes, block->size);
-    atomic_store_explicit(&place->turn, peer->sent, memory_order_release);
+    lane_put(out, place, block->size);
     return true;
 }
 
 void near_mark(struct cv_block *block)
 {
-    struct peer *peer = &peers[block->peer];
-    block->after = peer->sent;
-    peer->sent_by_mpi++;
+    struct lane_end *out = &peers[block->peer].out;
+    block->after = out->count;
+    out->other_ways++;
 }
 
 /* ---- receiving ---- */
 
 bool near_takes(const struct cv_block *block)
 {
-    struct peer *peer = &peers[block->peer];
-    if (block->after != peer->taken)
+    struct lane_end *in = &peers[block->peer].in;
+    if (block->after != in->count)
         return false;
-    peer->taken_by_mpi++;
+    in->other_ways++;
     return true;
-}
-
-static struct place *next_place(const struct peer *peer)
-{
-    struct place *place = &peer->in->places[peer->taken % PLACES];
-    const bool there = atomic_load_explicit(&place->turn, memory_order_acquire) == peer->taken + 1;
-    return there && place->after == peer->taken_by_mpi ? place : NULL;
 }
 
 bool near_look(void)
 {
     for (int i = 0; i < local_count; i++)
-        if (next_place(&peers[locals[i]]))
+        if (lane_look(&peers[locals[i]].in))
             return true;
     return false;
 }
@@ -179,7 +155,7 @@ bool near_find(size_t *size)
     assert(found < 0);
     for (int i = 0; i < local_count; i++) {
         const int rank = locals[next_local];
-        const struct place *place = next_place(&peers[rank]);
+        const struct lane_place *place = lane_look(&peers[rank].in);
         next_local = next_local + 1 < local_count ? next_local + 1 : 0;
         if (!place)
             continue;
@@ -192,13 +168,13 @@ bool near_find(size_t *size)
 
 void near_receive(struct cv_block *block)
 {
-    struct peer *peer = &peers[found];
-    const struct place *place = next_place(peer);
+    struct lane_end *in = &peers[found].in;
+    const struct lane_place *place = lane_look(in);
     assert(place && place->size <= block->room);
     block->size = place->size;
     block->tag = place->tag;
     block->peer = (uint32_t)found;
     memcpy(block->bytes, place->bytes, place->size);
-    atomic_store_explicit(&peer->in->taken, ++peer->taken, memory_order_release);
+    lane_take(in);
     found = -1;
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Short blocks between ranks of one machine. MPI takes longer to match a message than two processors take to hand it
- * over, and ranks that wait for each other's answer wait for nothing else. So such ranks share memory, which MPI gives
- * them: each has a lane from every other one, with places for some blocks. What is too long for it, or does not find a
- * free place, goes by MPI. Each block says how many went the other way before it: blocks of one rank are taken in the
- * order in which it sent them.
+ * Short blocks between ranks of one machine go by lanes, in memory that MPI lets them share: MPI takes longer to match
+ * a message than two processors take to hand it over, and ranks that wait for each other's answer wait for nothing else.
+ * All other blocks go by MPI.
  */
 #ifndef CONCLAVE_RANKS_MPI_NEAR_H
 #define CONCLAVE_RANKS_MPI_NEAR_H

@@ -9,8 +9,7 @@
 
 #define TAG_BATCH 0u
 #define TAG_OVER 1u
-#define CACHE_LINE 64u
-#define FETCHED_LINES 6u
+#define MOST_LANES 32u     /* threads that have lanes: nobody would look into more of them */
 #define SPINS 400u         /* looks before a worker gives up the processor */
 #define FEW_SPINS 100u     /* the same if there are more workers than processors */
 #define SPINS_PER_LOOK 16u /* looks at shared memory before MPI is asked once */
@@ -18,31 +17,69 @@
 #define LONGEST_REST_NS 200000
 #define LONGEST_SLEEP_NS 2000000 /* of a worker whom others wake; it also has to see that the user ends the run */
 
+/* ---- beginning and end ---- */
+
+/* Whole cache lines of zeros; NULL: no memory. */
+static void *new_lines(size_t bytes)
+{
+    const size_t whole = (bytes + LANE_LINE - 1) / LANE_LINE * LANE_LINE;
+    void *lines = aligned_alloc(LANE_LINE, whole);
+    return lines ? memset(lines, 0, whole) : NULL;
+}
+
+/* The ends of all lanes from and to a thread. Without lanes, all goes by the inboxes. */
+static bool find_lanes(struct batches *batches, uint32_t thread)
+{
+    struct inbox *inbox = &batches->inboxes[thread];
+    const uint32_t threads = batches->threads;
+    inbox->in = new_lines(2 * (size_t)threads * sizeof *inbox->in);
+    if (!inbox->in)
+        return false;
+    inbox->out = inbox->in + threads;
+    for (uint32_t other = 0; other < threads; other++) {
+        inbox->in[other] = (struct lane_end){batches->lanes ? &batches->lanes[thread * threads + other] : NULL, 0, 0};
+        inbox->out[other] = (struct lane_end){batches->lanes ? &batches->lanes[other * threads + thread] : NULL, 0, 0};
+    }
+    return true;
+}
+
 int batches_init(struct batches *batches, struct cv_ranks *ranks, uint32_t threads)
 {
     *batches = (struct batches){.ranks = ranks, .threads = threads, .workers = threads * cv_ranks_count(ranks)};
-    batches->inboxes = aligned_alloc(64, threads * sizeof *batches->inboxes);
-    if (!batches->inboxes)
+    const size_t lanes = threads > 1 && threads <= MOST_LANES ? (size_t)threads * threads : 0;
+    batches->inboxes = new_lines(threads * sizeof *batches->inboxes);
+    batches->lanes = lanes ? new_lines(lanes * sizeof *batches->lanes) : NULL;
+    if (!batches->inboxes || (lanes && !batches->lanes))
         return CV_ENOMEM;
     for (uint32_t i = 0; i < threads; i++) {
-        atomic_init(&batches->inboxes[i].last, NULL);
-        atomic_init(&batches->inboxes[i].asleep, false);
         sem_init(&batches->inboxes[i].woken, 0, 0);
+        if (!find_lanes(batches, i))
+            return CV_ENOMEM;
     }
     batches->crowded = (long)threads > sysconf(_SC_NPROCESSORS_ONLN);
     return 0;
 }
 
+static void free_list(struct batch *batch)
+{
+    while (batch) {
+        struct batch *next = batch->next;
+        free(batch);
+        batch = next;
+    }
+}
+
 void batches_free(struct batches *batches)
 {
-    for (uint32_t i = 0; batches->inboxes && i < batches->threads; i++)
-        for (struct batch *batch = atomic_load(&batches->inboxes[i].last); batch;) {
-            struct batch *next = batch->next;
-            free(batch);
-            batch = next;
-        }
+    for (uint32_t i = 0; batches->inboxes && i < batches->threads; i++) {
+        free_list(atomic_load(&batches->inboxes[i].last));
+        free_list(batches->inboxes[i].opened);
+        free(batches->inboxes[i].in);
+    }
     free(batches->inboxes);
+    free(batches->lanes);
     batches->inboxes = NULL;
+    batches->lanes = NULL;
 }
 
 uint32_t batches_first(const struct batches *batches)
@@ -52,6 +89,7 @@ uint32_t batches_first(const struct batches *batches)
 
 struct batch *batch_new(size_t room)
 {
+    room += !room;
     struct batch *batch = malloc(sizeof *batch + room);
     if (batch) {
         batch->room = room;
@@ -67,15 +105,50 @@ static size_t content_bytes(const struct batch_head *head)
 
 /* ---- within this rank ---- */
 
-static void push(struct batches *batches, struct batch *batch)
+static struct inbox *inbox_of(struct batches *batches, uint32_t worker)
 {
-    struct inbox *inbox = &batches->inboxes[batch->head.to - batches_first(batches)];
+    return &batches->inboxes[worker - batches_first(batches)];
+}
+
+static bool is_here(const struct batches *batches, uint32_t worker)
+{
+    return worker - batches_first(batches) < batches->threads;
+}
+
+static void wake(struct inbox *inbox)
+{
+    if (atomic_load_explicit(&inbox->asleep, memory_order_relaxed) && atomic_exchange(&inbox->asleep, false))
+        sem_post(&inbox->woken);
+}
+
+static void push(struct inbox *inbox, struct batch *batch)
+{
     batch->next = atomic_load_explicit(&inbox->last, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&inbox->last, &batch->next, batch, memory_order_seq_cst,
                                                   memory_order_relaxed))
         ;
-    if (atomic_load(&inbox->asleep) && atomic_exchange(&inbox->asleep, false))
-        sem_post(&inbox->woken);
+    wake(inbox);
+}
+
+/* From thread to thread: by a lane, if the batch is short. Returns whether it was copied. */
+static bool hand_over(struct batches *batches, struct batch *batch)
+{
+    const uint32_t first = batches_first(batches);
+    struct inbox *inbox = inbox_of(batches, batch->head.to);
+    struct lane_end *out = &inbox_of(batches, batch->head.from)->out[batch->head.to - first];
+    const size_t size = sizeof *batch + content_bytes(&batch->head);
+    struct lane_place *place = lane_find_free(out, size);
+    if (!place) {
+        batch->after = out->count;
+        out->other_ways++;
+        push(inbox, batch);
+        return false;
+    }
+    memcpy(place->bytes, batch, size);
+    ((struct batch *)(void *)place->bytes)->room = 0;
+    lane_put(out, place, size);
+    wake(inbox);
+    return true;
 }
 
 /* ---- between ranks ---- */
@@ -124,7 +197,7 @@ int batches_accept(struct batches *batches, const struct cv_block *block)
         return CV_ENOMEM;
     memcpy(&batch->head, block->bytes, sizeof batch->head);
     memcpy(batch->bytes, block->bytes + sizeof batch->head, block->size - sizeof batch->head);
-    push(batches, batch);
+    push(inbox_of(batches, batch->head.to), batch);
     return 0;
 }
 
@@ -170,31 +243,76 @@ int batches_drain(struct batches *batches)
 
 /* ---- for workers ---- */
 
-int batches_send(struct batches *batches, struct batch *batch)
+int batches_send(struct batches *batches, struct batch *batch, bool *copied)
 {
-    if (batch->head.to - batches_first(batches) >= batches->threads)
+    *copied = false;
+    if (!is_here(batches, batch->head.to))
         return send_away(batches, batch);
-    push(batches, batch);
+    *copied = hand_over(batches, batch);
     return 0;
+}
+
+/* Takes all that is in the inbox. */
+static void open_inbox(struct inbox *inbox)
+{
+    if (!atomic_load_explicit(&inbox->last, memory_order_relaxed))
+        return;
+    struct batch *batch = atomic_exchange_explicit(&inbox->last, NULL, memory_order_acquire);
+    while (batch) {
+        struct batch *before = batch->next;
+        batch->next = inbox->opened;
+        inbox->opened = batch;
+        batch = before;
+    }
+}
+
+static struct batch *look_into(const struct lane_end *in)
+{
+    struct lane_place *place = lane_look(in);
+    if (!place)
+        return NULL;
+    /* All of it is fetched from the other core at once, not one cache line after the other. */
+    for (size_t line = LANE_LINE; line < place->size; line += LANE_LINE)
+        __builtin_prefetch((const unsigned char *)place + line);
+    return (struct batch *)(void *)place->bytes;
+}
+
+/* The oldest batch of the inbox, or one that its sender sent before it. */
+static struct batch *take_opened(struct batches *batches, struct inbox *inbox)
+{
+    struct batch *batch = inbox->opened;
+    if (is_here(batches, batch->head.from)) {
+        struct lane_end *in = &inbox->in[batch->head.from - batches_first(batches)];
+        if (in->count != (uint32_t)batch->after)
+            return look_into(in);
+        in->other_ways++;
+    }
+    inbox->opened = batch->next;
+    return batch;
 }
 
 struct batch *batches_take(struct batches *batches, uint32_t worker, int *error)
 {
-    struct inbox *inbox = &batches->inboxes[worker - batches_first(batches)];
+    struct inbox *inbox = inbox_of(batches, worker);
+    struct batch *batch = NULL;
+    *error = 0;
+    if (inbox->opened)
+        return take_opened(batches, inbox);
+    for (uint32_t other = 0; batches->lanes && !batch && other < batches->threads; other++)
+        batch = look_into(&inbox->in[other]);
+    if (batch)
+        return batch;
     *error = look_outside(batches);
-    if (!atomic_load_explicit(&inbox->last, memory_order_relaxed))
-        return NULL;
-    struct batch *batch = atomic_exchange_explicit(&inbox->last, NULL, memory_order_acquire), *oldest = NULL;
-    while (batch) {
-        /* All of a small batch is fetched from the other core at once, not one cache line after the other. */
-        for (size_t line = 0; line < FETCHED_LINES; line++)
-            __builtin_prefetch((const unsigned char *)batch + line * CACHE_LINE, 1);
-        struct batch *before = batch->next;
-        batch->next = oldest;
-        oldest = batch;
-        batch = before;
-    }
-    return oldest;
+    open_inbox(inbox);
+    return inbox->opened ? take_opened(batches, inbox) : NULL;
+}
+
+bool batches_leave(struct batches *batches, uint32_t worker, const struct batch *batch)
+{
+    if (batch->room)
+        return true;
+    lane_take(&inbox_of(batches, worker)->in[batch->head.from - batches_first(batches)]);
+    return false;
 }
 
 void batches_rest(uint32_t *rests)
@@ -215,8 +333,21 @@ void batches_rest(uint32_t *rests)
     nanosleep(&pause, NULL);
 }
 
-/* Either this worker sees the batch, or its sender sees that this one sleeps. */
-static void sleep_until_woken(struct inbox *inbox)
+/* Is there something for a worker that does nothing but look? Of several threads of a rank nobody asks MPI. */
+static bool has_mail(const struct batches *batches, const struct inbox *inbox)
+{
+    for (uint32_t other = 0; batches->lanes && other < batches->threads; other++)
+        if (lane_look(&inbox->in[other]))
+            return true;
+    return atomic_load_explicit(&inbox->last, memory_order_relaxed) ||
+           (batches->threads == 1 && cv_ranks_glance(batches->ranks));
+}
+
+/*
+ * Its sender sees that this one sleeps; if it has just looked, this worker sees the batch, or sleeps too long. To be
+ * sure of it, every sender would have to wait until what it wrote has arrived.
+ */
+static void sleep_until_woken(const struct batches *batches, struct inbox *inbox)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -226,26 +357,19 @@ static void sleep_until_woken(struct inbox *inbox)
         until.tv_sec++;
     }
     atomic_store(&inbox->asleep, true);
-    if (!atomic_load(&inbox->last))
+    if (!has_mail(batches, inbox))
         sem_clockwait(&inbox->woken, CLOCK_MONOTONIC, &until);
     atomic_store(&inbox->asleep, false);
 }
 
-/* Is there something for a worker that does nothing but look? Of several threads of a rank nobody asks MPI. */
-static bool has_mail(const struct batches *batches, struct inbox *inbox)
-{
-    return atomic_load_explicit(&inbox->last, memory_order_relaxed) ||
-           (batches->threads == 1 && cv_ranks_glance(batches->ranks));
-}
-
 void batches_wait(struct batches *batches, uint32_t worker, uint32_t *rests)
 {
-    struct inbox *inbox = &batches->inboxes[worker - batches_first(batches)];
+    struct inbox *inbox = inbox_of(batches, worker);
     const bool alone = cv_ranks_count(batches->ranks) == 1;
     const uint32_t spins = alone ? FEW_SPINS : *rests + SPINS_PER_LOOK;
     if (alone && *rests >= (batches->crowded ? FEW_SPINS : SPINS + YIELDS)) {
         ++*rests;
-        sleep_until_woken(inbox);
+        sleep_until_woken(batches, inbox);
         return;
     }
     do

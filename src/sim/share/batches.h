@@ -9,6 +9,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
+#include "ranks/lane.h"
 #include "ranks/ranks.h"
 
 enum batch_type {
@@ -27,10 +28,11 @@ enum stop {
     STOP_NO_MEMORY
 };
 
-/* A batch is this, messages (after struct elsewhere_due), and pulses (struct elsewhere_pulse); from malloc(). */
+/* A batch is this, messages (after struct elsewhere_due), and pulses (struct elsewhere_pulse). */
 struct batch {
     struct batch *next;
-    size_t room; /* bytes of memory after this */
+    size_t room;    /* bytes of memory after this, from malloc(); 0: it is in a lane */
+    uint64_t after; /* so many came by lane from the same thread before it */
     struct batch_head {
         uint32_t from, to; /* workers */
         uint32_t type;     /* enum batch_type */
@@ -51,6 +53,9 @@ struct inbox {
     _Alignas(64) _Atomic(struct batch *) last; /* the latest, which has a pointer to the one before */
     _Atomic bool asleep;                       /* the worker sleeps, or is about to */
     sem_t woken;
+    /* Only for the worker itself: */
+    _Alignas(64) struct lane_end *in, *out; /* by thread: what goes straight from thread to thread */
+    struct batch *opened;                   /* batches that were in the inbox, the oldest first */
 };
 
 struct batches {
@@ -58,6 +63,7 @@ struct batches {
     uint32_t threads;        /* workers of each rank */
     uint32_t workers;        /* of all ranks */
     struct inbox *inboxes;   /* by thread of this rank */
+    struct lane *lanes;      /* by receiver and sender; NULL: there are none */
     _Atomic uint32_t locked; /* somebody talks to MPI */
     bool crowded;            /* there are more threads than processors */
     uint32_t over;           /* ranks that will send no more batches; under the lock */
@@ -72,11 +78,14 @@ uint32_t batches_first(const struct batches *batches);
 /* NULL: no memory. */
 struct batch *batch_new(size_t room);
 
-/* The batch is gone for the caller. 0 or CV_ENOMEM. */
-int batches_send(struct batches *batches, struct batch *batch);
+/* The batch is gone for the caller; `*copied`: it was copied, and its memory is left. 0 or CV_ENOMEM. */
+int batches_send(struct batches *batches, struct batch *batch, bool *copied);
 
-/* The batches that have come for a worker of this rank, the oldest first; or NULL. */
+/* The next batch that has come for a worker of this rank; or NULL. */
 struct batch *batches_take(struct batches *batches, uint32_t worker, int *error);
+
+/* The worker has done with that batch. True: its memory is left, and the caller's. */
+bool batches_leave(struct batches *batches, uint32_t worker, const struct batch *batch);
 
 /* For whoever receives blocks of ranks for another reason: takes this one if it is a batch. 0 or CV_ENOMEM. */
 int batches_accept(struct batches *batches, const struct cv_block *block);

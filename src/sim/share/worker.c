@@ -281,16 +281,26 @@ bool worker_is_done(const struct share_worker *worker)
 
 /* ---- the end ---- */
 
+static void post(struct share_worker *worker, struct batch *batch)
+{
+    bool copied;
+    batch->head.from = worker->number;
+    if (batches_send(worker->batches, batch, &copied))
+        worker->sim->out_of_memory = true;
+    if (copied)
+        elsewhere_recycle(&worker->elsewhere, batch, batch->room);
+}
+
 static void send_small(struct share_worker *worker, struct batch_head head)
 {
     struct batch *batch = elsewhere_take_spare(&worker->elsewhere);
-    if (batch) {
-        batch->room = ELSEWHERE_FEW;
-        batch->head = head;
-        batch->head.from = worker->number;
-    }
-    if (!batch || batches_send(worker->batches, batch))
+    if (!batch) {
         worker->sim->out_of_memory = true;
+        return;
+    }
+    batch->room = ELSEWHERE_FEW;
+    batch->head = head;
+    post(worker, batch);
 }
 
 static void stop_all(struct share_worker *worker, enum stop stop)
@@ -378,12 +388,11 @@ static void report_idle(struct share_worker *worker)
 
 static bool take_batches(struct share_worker *worker)
 {
+    struct batch *batch;
     int error;
-    struct batch *batch = batches_take(worker->batches, worker->number, &error);
-    const bool some = batch != NULL;
-    worker->sim->out_of_memory |= error != 0;
-    while (batch) {
-        struct batch *next = batch->next;
+    bool some = false;
+    while ((batch = batches_take(worker->batches, worker->number, &error))) {
+        some = true;
         switch (batch->head.type) {
         case BATCH_MAIL:
             take_mail(worker, batch);
@@ -397,9 +406,10 @@ static bool take_batches(struct share_worker *worker)
         default:
             worker->stop = (enum stop)batch->head.stop;
         }
-        elsewhere_recycle(&worker->elsewhere, batch, batch->room);
-        batch = next;
+        if (batches_leave(worker->batches, worker->number, batch))
+            elsewhere_recycle(&worker->elsewhere, batch, batch->room);
     }
+    worker->sim->out_of_memory |= error != 0;
     return some;
 }
 
@@ -483,13 +493,11 @@ static void send_batch(struct share_worker *worker, struct neighbour *neighbour)
     if (mail->earliest != CV_NEVER)
         remember(worker, neighbour, mail->earliest + mail->answer_ticks);
     mail->earliest = CV_NEVER;
-    batch->head.from = worker->number;
     batch->head.to = neighbour->worker;
     batch->head.type = BATCH_MAIL;
     batch->head.promise = neighbour->promised;
     batch->head.taken = neighbour->told;
-    if (batches_send(worker->batches, batch))
-        worker->sim->out_of_memory = true;
+    post(worker, batch);
 }
 
 /* In the middle of a tick no more is promised, so what was taken is not told either. */
