@@ -51,6 +51,7 @@ export const breaks = {
     for (const name of names) {
       if (name === "lockstep") continue; // it is the network itself
       await words(page, `${name} -n 4`);
+      await page.locator(`.idea .breakers button[title^="${name} "]`).first().waitFor(); // not those of the one before
       let found = false;
       for (let i = 0; !found && i < (await page.locator(".idea .breakers button").count()); i++) {
         found = await broken(page, page.locator(".idea .breakers button").nth(i));
