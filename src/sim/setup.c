@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/apart.h"
 #include "core/scenario/validity.h"
 #include "sim/alarms.h"
 #include "sim/failures.h"
@@ -283,7 +284,7 @@ static void free_desk(struct cv_sim *sim)
 /* The nodes are those of `world`; what a step needs is the worker's own. */
 int world_new_worker(struct cv_sim **out, struct cv_sim *world, struct elsewhere *elsewhere)
 {
-    struct cv_sim *sim = malloc(sizeof *sim);
+    struct cv_sim *sim = cv_new_apart(sizeof *sim);
     if (!sim)
         return CV_ENOMEM;
     *sim = *world;

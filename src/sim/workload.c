@@ -4,10 +4,12 @@
  * requests, or a closed loop in which every node enters a given number of times.
  */
 #include "sim/workload.h"
+#include "core/apart.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/apart.h"
 #include "sim/engine.h"
 #include "sim/faults.h"
 #include "sim/world.h"
@@ -49,7 +51,7 @@ int load_init_worker(struct cv_sim *worker, const struct cv_sim *world)
 {
     if (!world->load)
         return 0;
-    worker->load = calloc(1, sizeof *worker->load);
+    worker->load = cv_new_apart(sizeof *worker->load);
     if (!worker->load)
         return CV_ENOMEM;
     worker->load->clients = world->load->clients;

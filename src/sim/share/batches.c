@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/apart.h"
+
 #define TAG_BATCH 0u
 #define TAG_OVER 1u
 #define MOST_LANES 32u     /* threads that have lanes: nobody would look into more of them */
@@ -19,20 +21,12 @@
 
 /* ---- beginning and end ---- */
 
-/* Whole cache lines of zeros; NULL: no memory. */
-static void *new_lines(size_t bytes)
-{
-    const size_t whole = (bytes + LANE_LINE - 1) / LANE_LINE * LANE_LINE;
-    void *lines = aligned_alloc(LANE_LINE, whole);
-    return lines ? memset(lines, 0, whole) : NULL;
-}
-
 /* The ends of all lanes from and to a thread. Without lanes, all goes by the inboxes. */
 static bool find_lanes(struct batches *batches, uint32_t thread)
 {
     struct inbox *inbox = &batches->inboxes[thread];
     const uint32_t threads = batches->threads;
-    inbox->in = new_lines(2 * (size_t)threads * sizeof *inbox->in);
+    inbox->in = cv_new_apart(2 * (size_t)threads * sizeof *inbox->in);
     if (!inbox->in)
         return false;
     inbox->out = inbox->in + threads;
@@ -47,8 +41,8 @@ int batches_init(struct batches *batches, struct cv_ranks *ranks, uint32_t threa
 {
     *batches = (struct batches){.ranks = ranks, .threads = threads, .workers = threads * cv_ranks_count(ranks)};
     const size_t lanes = threads > 1 && threads <= MOST_LANES ? (size_t)threads * threads : 0;
-    batches->inboxes = new_lines(threads * sizeof *batches->inboxes);
-    batches->lanes = lanes ? new_lines(lanes * sizeof *batches->lanes) : NULL;
+    batches->inboxes = cv_new_apart(threads * sizeof *batches->inboxes);
+    batches->lanes = lanes ? cv_new_apart(lanes * sizeof *batches->lanes) : NULL;
     if (!batches->inboxes || (lanes && !batches->lanes))
         return CV_ENOMEM;
     for (uint32_t i = 0; i < threads; i++) {

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "core/apart.h"
 #include "core/wall_clock.h"
 #include "guard/guarded.h"
 #include "sim/engine.h"
@@ -46,7 +47,7 @@ static int team_init(struct share_team *team, const struct cv_scenario *scenario
         return CV_ENOMEM;
     const uint32_t first = batches_first(&team->batches);
     team->elsewhere = split_part(&team->split, first, team->count);
-    team->workers = calloc(team->count, sizeof *team->workers);
+    team->workers = cv_new_apart(team->count * sizeof *team->workers);
     if (!team->workers || world_new(&team->world, scenario, options, &team->elsewhere))
         return CV_ENOMEM;
     int error = 0;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/apart.h"
 #include "core/wall_clock.h"
 #include "sim/engine.h"
 #include "sim/quick.h"
@@ -34,8 +35,8 @@ static int find_neighbours(struct share_worker *worker)
     const struct split *split = worker->split;
     const struct cv_group *group = &worker->sim->group;
     const bool ring = split->shape == SPLIT_RING || split->shape == SPLIT_RING_BOTH;
-    worker->neighbours = calloc(split->workers, sizeof *worker->neighbours);
-    worker->elsewhere.mail = calloc(split->workers, sizeof *worker->elsewhere.mail);
+    worker->neighbours = cv_new_apart(split->workers * sizeof *worker->neighbours);
+    worker->elsewhere.mail = cv_new_apart(split->workers * sizeof *worker->elsewhere.mail);
     if (!worker->neighbours || !worker->elsewhere.mail)
         return CV_ENOMEM;
     for (uint32_t other = 0; other < split->workers; other++) {

@@ -15,6 +15,7 @@
 #ifndef CONCLAVE_SIM_SHARE_WORKER_H
 #define CONCLAVE_SIM_SHARE_WORKER_H
 
+#include "core/apart.h"
 #include "sim/share/batches.h"
 #include "sim/share/split.h"
 #include "sim/world.h"
@@ -54,7 +55,7 @@ struct standing_report {
 };
 
 struct share_worker {
-    struct cv_sim *sim;
+    _Alignas(CV_APART) struct cv_sim *sim;
     struct elsewhere elsewhere;
     struct batches *batches;
     const struct split *split;
