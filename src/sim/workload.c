@@ -4,7 +4,6 @@
  * requests, or a closed loop in which every node enters a given number of times.
  */
 #include "sim/workload.h"
-#include "core/apart.h"
 
 #include <stdlib.h>
 #include <string.h>

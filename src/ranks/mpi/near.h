@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Short blocks between ranks of one machine go by lanes, in memory that MPI lets them share: MPI takes longer to match
- * a message than two processors take to hand it over, and ranks that wait for each other's answer wait for nothing else.
- * All other blocks go by MPI.
+ * a message than two processors take to hand it over, and ranks that wait for each other's answer wait for nothing
+ * else. All other blocks go by MPI.
  */
 #ifndef CONCLAVE_RANKS_MPI_NEAR_H
 #define CONCLAVE_RANKS_MPI_NEAR_H
