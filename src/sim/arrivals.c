@@ -226,7 +226,8 @@ static int sort_out(struct arrivals *arrivals, size_t most)
     return 0;
 }
 
-static int make(struct arrivals *arrivals)
+/* Makes room for all messages of the parts, and says how many they are at most. */
+static int measure(struct arrivals *arrivals, size_t *most)
 {
     size_t bytes = 0, longest = 0;
     for (uint32_t i = 0; i < arrivals->part_count; i++) {
@@ -234,13 +235,21 @@ static int make(struct arrivals *arrivals)
         bytes += here;
         longest = here > longest ? here : longest;
     }
-    const size_t most = bytes / (sizeof(struct cv_message) + arrivals->behind);
+    *most = bytes / (sizeof(struct cv_message) + arrivals->behind);
     arrivals->shift = 0;
     while (longest / 8 >> arrivals->shift)
         arrivals->shift++;
-    if (arrivals->shift + bits_of(arrivals->part_count) > 32 || grow_places(arrivals, most))
-        return CV_ENOMEM; /* a list of many gigabytes */
     arrivals->count = 0;
+    if (arrivals->shift + bits_of(arrivals->part_count) > 32)
+        return CV_ENOMEM; /* a list of many gigabytes */
+    return grow_places(arrivals, *most);
+}
+
+static int make(struct arrivals *arrivals)
+{
+    size_t most;
+    if (measure(arrivals, &most))
+        return CV_ENOMEM;
     return most > FEW && most >= arrivals->nodes / DENSE_SHARE ? count_out(arrivals) : sort_out(arrivals, most);
 }
 
@@ -250,17 +259,85 @@ int arrivals_make(struct arrivals *arrivals, struct arrivals_part part)
     return add_part(arrivals, part) ? CV_ENOMEM : make(arrivals);
 }
 
-int arrivals_make_tick(struct arrivals *arrivals, struct calendar *calendar)
+static int add_tick(struct arrivals *arrivals, struct calendar *calendar)
 {
     struct calendar_list *list = &calendar->near[calendar->now & calendar->mask];
     arrivals->part_count = 0;
     for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
         if (add_part(arrivals, (struct arrivals_part){part.at, part.end}))
             return CV_ENOMEM;
-    return make(arrivals);
+    return 0;
 }
 
-/* ---- by sender ---- */
+int arrivals_make_tick(struct arrivals *arrivals, struct calendar *calendar)
+{
+    return add_tick(arrivals, calendar) ? CV_ENOMEM : make(arrivals);
+}
+
+/* ---- all by sender ---- */
+
+/* Goes to the next message or row of a tick: a row is a message to CV_NOBODY. */
+static inline const struct cv_message *next_record(const struct arrivals *arrivals, struct cursor *cursor,
+                                                   uint32_t *place)
+{
+    while (cursor->at == cursor->end) {
+        if (cursor->part == arrivals->part_count)
+            return NULL;
+        cursor->at = cursor->begin = arrivals->parts[cursor->part].at;
+        cursor->end = arrivals->parts[cursor->part++].end;
+    }
+    const struct cv_message *message = (const void *)cursor->at;
+    *place = (cursor->part - 1) << arrivals->shift | (uint32_t)((size_t)(cursor->at - cursor->begin) / 8);
+    cursor->at = arrivals_beyond(cursor->at, cv_message_bytes(message), &cursor->bytes);
+    return message;
+}
+
+/* Many: counts those of each sender, and puts each in its place. */
+static int count_rows(struct arrivals *arrivals)
+{
+    const size_t nodes = arrivals->nodes;
+    if (!arrivals->starts && !(arrivals->starts = calloc(2 * nodes + 2, sizeof *arrivals->starts)))
+        return CV_ENOMEM;
+    uint32_t *next = arrivals->starts, place, sum = 0;
+    const struct cv_message *message;
+    memset(next, 0, nodes * sizeof *next);
+    for (struct cursor cursor = {0}; (message = next_record(arrivals, &cursor, &place));)
+        next[message->from]++;
+    for (cv_node node = 0; node < nodes; node++) {
+        const uint32_t here = next[node];
+        next[node] = sum;
+        sum += here;
+    }
+    for (struct cursor cursor = {0}; (message = next_record(arrivals, &cursor, &place));)
+        arrivals->places[next[message->from]++] = place;
+    arrivals->count = sum;
+    return 0;
+}
+
+/* Few: sorts them. */
+static int sort_rows(struct arrivals *arrivals, size_t most)
+{
+    const struct cv_message *message;
+    uint32_t place;
+    if (grow_numbers(arrivals, most))
+        return CV_ENOMEM;
+    for (struct cursor cursor = {0}; (message = next_record(arrivals, &cursor, &place));)
+        arrivals->numbers[arrivals->count++] = (uint64_t)message->from << 32 | place;
+    arrivals_sort(arrivals->numbers, arrivals->exchanged, arrivals->count, bits_of(arrivals->nodes - 1));
+    for (size_t i = 0; i < arrivals->count; i++)
+        arrivals->places[i] = (uint32_t)arrivals->numbers[i];
+    return 0;
+}
+
+int arrivals_make_rows(struct arrivals *arrivals, struct calendar *calendar)
+{
+    size_t most;
+    if (add_tick(arrivals, calendar) || measure(arrivals, &most))
+        return CV_ENOMEM;
+    return most > FEW && most >= arrivals->nodes / DENSE_SHARE ? count_rows(arrivals) : sort_rows(arrivals, most);
+}
+
+/* ---- each receiver's by sender ---- */
 
 static uint32_t sender(const struct arrivals *arrivals, size_t index)
 {

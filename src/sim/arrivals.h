@@ -64,6 +64,12 @@ void arrivals_free(struct arrivals *arrivals);
 int arrivals_make_tick(struct arrivals *arrivals, struct calendar *calendar);
 int arrivals_make(struct arrivals *arrivals, struct arrivals_part part);
 
+/*
+ * Puts the messages and rows (see sim/rows.h) of a tick in the order of their senders, those of one sender as it sent
+ * them. So each receiver hears of them in order.
+ */
+int arrivals_make_rows(struct arrivals *arrivals, struct calendar *calendar);
+
 static inline const struct cv_message *arrivals_message(const struct arrivals *arrivals, size_t index)
 {
     const uint32_t place = arrivals->places[index], word = place & ((1u << arrivals->shift) - 1);

@@ -382,9 +382,9 @@ INLINED void handle_in_order(struct cv_sim *sim, const struct calendar_list *lis
     }
 }
 
-static __attribute__((noinline)) void put_in_order(struct cv_sim *sim, struct calendar *calendar)
+static __attribute__((noinline)) void put_in_order(struct cv_sim *sim, struct calendar *calendar, bool rows)
 {
-    if (arrivals_make_tick(&sim->arrivals, calendar)) {
+    if ((rows ? arrivals_make_rows : arrivals_make_tick)(&sim->arrivals, calendar)) {
         sim->out_of_memory = true;
         sim->arrivals.count = 0;
     }
@@ -402,15 +402,38 @@ INLINED size_t handle_list(struct cv_sim *sim, struct calendar *calendar, const 
     return handled;
 }
 
+/* The messages and rows that were put in order by sender. */
+INLINED void handle_rows(struct cv_sim *sim, const struct calendar_list *list, struct quick_way way)
+{
+    const struct cv_kind *kinds = sim->algorithm->kinds;
+    struct arrivals *arrivals = &sim->arrivals;
+    for (size_t i = 0; i < arrivals->count; i++) {
+        const struct cv_message *message = arrivals_message(arrivals, i);
+        struct cv_row *row = rows_in(message);
+        if (i + AHEAD < arrivals->count)
+            __builtin_prefetch(arrivals_message(arrivals, i + AHEAD));
+        if (!sim->small && i + AHEAD / 2 < arrivals->count)
+            expect_part(sim, arrivals_message(arrivals, i + AHEAD / 2), way);
+        if (row)
+            handle_row(sim, kinds, row, list, way);
+        else
+            handle_message(sim, kinds, message, list, way);
+    }
+}
+
 /* Puts them in order, and handles them. */
 INLINED size_t handle_sorted(struct cv_sim *sim, struct calendar *calendar, const struct calendar_list *list,
                              struct quick_way way)
 {
+    const bool by_rows = way.rows && rows_prevail(sim);
     size_t handled = 0;
-    if (way.rows && rows_order_tick(sim))
-        return handle_list(sim, calendar, list, false, way);
-    put_in_order(sim, calendar);
-    handle_in_order(sim, list, way);
+    if (way.rows && !by_rows)
+        rows_write_out_tick(sim);
+    put_in_order(sim, calendar, by_rows);
+    if (by_rows)
+        handle_rows(sim, list, way);
+    else
+        handle_in_order(sim, list, way);
     for (uint32_t i = 0; i < sim->arrivals.part_count; i++)
         handled += (size_t)(sim->arrivals.parts[i].end - sim->arrivals.parts[i].at);
     calendar_drop(calendar);

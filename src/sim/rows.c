@@ -6,18 +6,10 @@
 
 #include "sim/arrivals.h"
 
-#define MESSAGES_PER_RECORD 8u /* with fewer, messages are put in order one by one */
+#define FEW_BYTES ((size_t)1 << 20) /* of nodes: so much is at hand, whichever of them is next */
+#define MESSAGES_PER_RECORD 8u      /* a record is a row, or a message that is in none */
 
 /* ---- in the calendar ---- */
-
-static void put(struct cv_sim *sim, const void *message, size_t bytes, uint64_t due)
-{
-    void *record = calendar_add(&sim->mail, due, bytes);
-    if (record)
-        memcpy(record, message, bytes);
-    else
-        sim->out_of_memory = true;
-}
 
 void rows_put(struct cv_sim *sim, const struct cv_row *row, uint64_t due)
 {
@@ -49,42 +41,49 @@ void rows_write_out(struct cv_sim *sim, const struct cv_row *row, uint64_t due)
     }
 }
 
-/* What a tick had in the calendar. */
-struct taken {
-    unsigned char *bytes;
-    const unsigned char *end;
-    size_t records, messages; /* a record is a row, or a message that is in none */
-};
+/* ---- a tick whose senders do not come in order ---- */
 
-/* Takes the records out of this tick's list. False: no memory. */
-static bool take_tick(struct cv_sim *sim, struct taken *taken)
+bool rows_prevail(struct cv_sim *sim)
+{
+    const size_t nodes = sim->elsewhere ? sim->elsewhere->count : sim->group.nodes;
+    if (nodes * sim->stride <= FEW_BYTES)
+        return true;
+    struct calendar_list *list = &sim->mail.near[sim->now & sim->mail.mask];
+    size_t records = 0, messages = 0;
+    for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
+        for (; part.at < part.end; part.at += cv_message_bytes((const void *)part.at)) {
+            const struct cv_row *row = rows_in((const void *)part.at);
+            records++;
+            messages += row ? (size_t)row->further + 1 : 1;
+        }
+    return sim->elsewhere && messages / MESSAGES_PER_RECORD >= records;
+}
+
+static void put(struct cv_sim *sim, const void *message, size_t bytes, uint64_t due)
+{
+    void *record = calendar_add(&sim->mail, due, bytes);
+    if (record)
+        memcpy(record, message, bytes);
+    else
+        sim->out_of_memory = true;
+}
+
+void rows_write_out_tick(struct cv_sim *sim)
 {
     struct calendar_list *list = &sim->mail.near[sim->now & sim->mail.mask];
     size_t size = 0;
     for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
         size += (size_t)(part.end - part.at);
-    unsigned char *end = malloc(size + 1);
-    *taken = (struct taken){.bytes = end};
-    if (!end) {
+    unsigned char *copy = malloc(size + 1), *end = copy;
+    if (!copy) {
         sim->out_of_memory = true;
-        return false;
+        return;
     }
     for (struct calendar_part part = calendar_take(&sim->mail); part.at; part = calendar_take_next(&sim->mail, part)) {
         memcpy(end, part.at, (size_t)(part.end - part.at));
         end += part.end - part.at;
     }
-    taken->end = end;
-    for (const unsigned char *at = taken->bytes; at < end; at += cv_message_bytes((const void *)at)) {
-        const struct cv_row *row = rows_in((const void *)at);
-        taken->records++;
-        taken->messages += row ? (size_t)row->further + 1 : 1;
-    }
-    return true;
-}
-
-static void write_out(struct cv_sim *sim, const struct taken *taken)
-{
-    for (const unsigned char *at = taken->bytes; at < taken->end;) {
+    for (const unsigned char *at = copy; at < end;) {
         const struct cv_message *message = (const void *)at;
         const struct cv_row *row = rows_in(message);
         const size_t bytes = cv_message_bytes(message);
@@ -94,42 +93,7 @@ static void write_out(struct cv_sim *sim, const struct taken *taken)
             put(sim, message, bytes, sim->now);
         at += bytes;
     }
-}
-
-/* Puts the records back in the order of their senders. Those of one sender stay as they are. */
-static void put_by_sender(struct cv_sim *sim, const struct taken *taken)
-{
-    uint64_t *numbers = malloc(taken->records * sizeof *numbers), *exchanged = malloc(taken->records * sizeof *numbers);
-    size_t count = 0;
-    if (numbers && exchanged) {
-        for (const unsigned char *at = taken->bytes; at < taken->end; at += cv_message_bytes((const void *)at))
-            numbers[count++] =
-                (uint64_t)((const struct cv_message *)(const void *)at)->from << 32 | (uint64_t)(at - taken->bytes) / 8;
-        arrivals_sort(numbers, exchanged, count, 32);
-    } else {
-        sim->out_of_memory = true;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct cv_message *message = (const void *)(taken->bytes + (numbers[i] & UINT32_MAX) * 8);
-        put(sim, message, cv_message_bytes(message), sim->now);
-    }
-    free(numbers);
-    free(exchanged);
-}
-
-bool rows_order_tick(struct cv_sim *sim)
-{
-    struct taken taken;
-    if (!take_tick(sim, &taken))
-        return true;
-    const bool worth =
-        taken.messages / MESSAGES_PER_RECORD >= taken.records && (size_t)(taken.end - taken.bytes) / 8 <= UINT32_MAX;
-    if (worth)
-        put_by_sender(sim, &taken);
-    else
-        write_out(sim, &taken);
-    free(taken.bytes);
-    return worth;
+    free(copy);
 }
 
 /* ---- for other workers ---- */

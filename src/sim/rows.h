@@ -34,10 +34,13 @@ void rows_put(struct cv_sim *sim, const struct cv_row *row, uint64_t due);
 void rows_write_out(struct cv_sim *sim, const struct cv_row *row, uint64_t due);
 
 /*
- * The senders of this tick's messages do not come in order. If most of the messages are in rows, puts rows in order by
- * sender: then every node hears in order. Otherwise, false: the rows are written out, and the messages not in order.
+ * The senders of this tick's messages do not come in order. Is it better to handle them in the order of their senders,
+ * and a row as it is? Otherwise, one receiver after the other, whose state is then in the cache for all that it hears.
  */
-bool rows_order_tick(struct cv_sim *sim);
+bool rows_prevail(struct cv_sim *sim);
+
+/* Writes out the rows of this tick. */
+void rows_write_out_tick(struct cv_sim *sim);
 
 /*
  * Takes those of a step's messages out of the next tick's list that belong to other workers, a row at a time. Returns
