@@ -126,6 +126,7 @@ static void open_node(struct input *input)
                                                 .opened = nothing,
                                                 .ended = nothing,
                                                 .crowded = crowded,
+                                                .aged = crowded,
                                                 .now = now},
                                       .alarms = &alarms,
                                       .roster = &roster,

@@ -146,6 +146,27 @@ static void bytes_changed_do_no_harm(void **state)
     }
 }
 
+/* The bytes that say whether the sender founds a group, and one that is always 0. */
+static void greetings_are_written_in_one_way(void **state)
+{
+    const struct cv_frame hello = {.type = CV_FRAME_HELLO, .from = 1, .to = 2, .stream = 3, .founds = true};
+    const size_t size = cv_frame_size(&hello), founds = 63, zero = 64;
+    unsigned char bytes[CV_FRAME_BYTES];
+    struct cv_frame read;
+    const char *wrong = NULL;
+    (void)state;
+    cv_frame_write(bytes, &hello);
+    assert_int_equal(cv_frame_read(bytes, size, &read, &wrong), size);
+    assert_true(read.founds);
+    bytes[founds] = 2;
+    assert_int_equal(cv_frame_read(bytes, size, &read, &wrong), CV_FRAME_BROKEN);
+    bytes[founds] = 0;
+    assert_int_equal(cv_frame_read(bytes, size, &read, &wrong), size);
+    assert_false(read.founds);
+    bytes[zero] = 1;
+    assert_int_equal(cv_frame_read(bytes, size, &read, &wrong), CV_FRAME_BROKEN);
+}
+
 static void lengths_are_bounded(void **state)
 {
     const unsigned char longest[] = {0xfc, 0xff, 0, 0, CV_FRAME_MESSAGE},
@@ -175,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(come_back_whole),
         cmocka_unit_test(bytes_changed_do_no_harm),
+        cmocka_unit_test(greetings_are_written_in_one_way),
         cmocka_unit_test(lengths_are_bounded),
         cmocka_unit_test(numbers_of_a_body),
     };

@@ -134,14 +134,14 @@ static bool read_hello(const unsigned char *at, size_t length, struct cv_frame *
     frame->hung = get(&at, 8);
     frame->mode = (uint32_t)get(&at, 1);
     frame->refusal = (uint32_t)get(&at, 1);
-    frame->founds = get(&at, 1) != 0;
-    get(&at, 1);
+    const uint64_t founds = get(&at, 1), nothing = get(&at, 1);
+    frame->founds = founds != 0;
     frame->directory = (uint32_t)get(&at, 4);
     frame->starts = (uint32_t)get(&at, 4);
     frame->members = get(&at, 8);
     frame->stored = get(&at, 8);
     frame->rules = length > HELLO_BYTES ? get(&at, RULES_BYTES) : 0;
-    if (length > HELLO_BYTES && !frame->rules)
+    if (founds > 1 || nothing || (length > HELLO_BYTES && !frame->rules))
         return false; /* there is one way to write a greeting */
     return magic == MAGIC && version == CV_FRAME_VERSION && frame->stream;
 }
