@@ -234,9 +234,30 @@ static void the_log_is_bounded(void **state)
     cv_link_free(&link);
 }
 
+/* Two frames that fill the log to its last byte. Behind the second one there is none to look at. */
+static void a_frame_may_be_longer_than_what_is_wanted(void **state)
+{
+    static const uint32_t body[2037];
+    struct cv_link link = {0};
+    (void)state;
+    cv_link_begin(&link, 1);
+    for (int i = 0; i < 2; i++) {
+        struct cv_frame frame = {.type = CV_FRAME_NOTICE, .words = sizeof body / sizeof *body, .body = body};
+        assert_int_equal(cv_link_write(&link, &frame), 0);
+    }
+    assert_int_equal(link.end, link.room);
+    const size_t size = link.end / 2;
+    assert_int_equal(cv_link_unsent(&link, 100).length, size);
+    cv_link_sent(&link, size);
+    assert_int_equal(cv_link_unsent(&link, 100).length, size);
+    assert_int_equal(cv_link_unsent(&link, size).length, size);
+    cv_link_free(&link);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_frame_may_be_longer_than_what_is_wanted),
         cmocka_unit_test(before_the_first_meeting),
         cmocka_unit_test(once_and_in_order),
         cmocka_unit_test(a_gap_is_seen),

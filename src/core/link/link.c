@@ -73,7 +73,7 @@ struct cv_text cv_link_unsent(const struct cv_link *link, size_t most)
         bytes = 0;
         do
             bytes += size_at(link, link->sent + bytes);
-        while (bytes + size_at(link, link->sent + bytes) <= most);
+        while (bytes < most && bytes + size_at(link, link->sent + bytes) <= most); /* beyond, there may be no frame */
     }
     return (struct cv_text){bytes ? (const char *)link->log + link->sent : "", bytes};
 }
