@@ -9,6 +9,7 @@
 #include "check/search/judge.h"
 #include "check/state/table.h"
 #include "check/symmetry/counter_test.h"
+#include "core/apart.h"
 #include "explore/explored_step.h"
 
 /* States expanded together. While one is worked on, the memory fetches what the others need. */
@@ -216,11 +217,9 @@ static uint32_t *queue(struct model_search *search, const uint32_t *state, struc
 int model_search_new(struct model_search **out, const struct explored *world, const struct search_goal *goal,
                      const struct search_limits *limits)
 {
-    const size_t line = _Alignof(struct model_search);
-    struct model_search *search = *out = aligned_alloc(line, (sizeof *search + line - 1) / line * line);
+    struct model_search *search = *out = cv_new_apart(sizeof *search);
     if (!search)
         return CV_ENOMEM;
-    memset(search, 0, sizeof *search);
     search->goal = goal;
     search->limits = limits;
     search->violated = world->present.violated;

@@ -9,6 +9,7 @@
 #include "check/search/frontier_file.h"
 #include "check/search/search.h"
 #include "check/search/state_exchange.h"
+#include "core/apart.h"
 
 /* States expanded together. While the thread works on one, the cache fetches what the others need. */
 #define GROUP 12u
@@ -47,7 +48,7 @@ struct crew {
 
 /* A thread. It has its own cache lines: no thread reads a line that another one writes all the time. */
 struct worker {
-    _Alignas(128) struct crew *crew;
+    _Alignas(CV_APART) struct crew *crew;
     uint32_t number;
     struct expander expander;
     struct reducer reducer;

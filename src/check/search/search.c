@@ -8,6 +8,7 @@
 #include "check/search/saved_search.h"
 #include "check/search/visit.h"
 #include "check/step/initial_state.h"
+#include "core/apart.h"
 #include "saved/checkpoint.h"
 
 #define LOOK_AROUND_EVERY 1024u
@@ -383,11 +384,10 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
     crew.patience = patience;
     crew.deep = model->observations.at_once = model->setting.options.deep;
     crew.gain.on = crew.gain.used = reduction;
-    crew.workers = aligned_alloc(_Alignof(struct worker), crew.threads * sizeof *crew.workers);
+    crew.workers = cv_new_apart(crew.threads * sizeof *crew.workers);
     if (!crew.workers)
         return CV_ENOMEM;
     int error = open_table(search, &model->setting.options);
-    memset(crew.workers, 0, crew.threads * sizeof *crew.workers);
     chunk_store_init(&crew.chunks);
     pthread_mutex_init(&crew.lock, NULL);
     for (uint32_t i = 0; i < crew.threads && !error; i++) {

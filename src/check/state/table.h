@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "check/state/fingerprint.h"
+#include "core/apart.h"
 
 #define TABLE_LOWER_48 ((1ull << 48) - 1)
 #define TABLE_MOST_LEVEL 65533u
@@ -45,18 +46,18 @@ struct growth {
 };
 
 struct table {
-    struct slot *slots;                   /* NULL if `compact` */
-    uint64_t *second;                     /* the second halves of the fingerprints, if `wide` */
-    uint64_t room;                        /* slots that a fingerprint may point to, the homes; a few more follow */
-    uint64_t last;                        /* the last slot */
-    uint64_t most;                        /* entries; with more, the table must grow */
-    uint64_t crowded;                     /* entries; with more, it should grow soon */
-    bool wide;                            /* compare both halves */
-    bool compact;                         /* fingerprints and epochs are all there is: */
-    _Atomic uint64_t *fingerprints;       /* 0: free */
-    _Atomic uint8_t *epochs;              /* of the level; 0: being written */
-    struct growth growth;                 /* while it grows */
-    _Alignas(128) _Atomic uint64_t count; /* entries; often written, so it has a cache line of its own */
+    struct slot *slots;                        /* NULL if `compact` */
+    uint64_t *second;                          /* the second halves of the fingerprints, if `wide` */
+    uint64_t room;                             /* slots that a fingerprint may point to, the homes; a few more follow */
+    uint64_t last;                             /* the last slot */
+    uint64_t most;                             /* entries; with more, the table must grow */
+    uint64_t crowded;                          /* entries; with more, it should grow soon */
+    bool wide;                                 /* compare both halves */
+    bool compact;                              /* fingerprints and epochs are all there is: */
+    _Atomic uint64_t *fingerprints;            /* 0: free */
+    _Atomic uint8_t *epochs;                   /* of the level; 0: being written */
+    struct growth growth;                      /* while it grows */
+    _Alignas(CV_APART) _Atomic uint64_t count; /* entries; often written, so it has a cache line of its own */
 };
 
 int table_init(struct table *table, bool wide);

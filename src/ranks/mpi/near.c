@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranks/lane.h"
+#include "core/lane.h"
 
 #define MOST_RANKS 64 /* of a machine that share memory: there is a lane for each pair */
 

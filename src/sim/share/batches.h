@@ -9,7 +9,8 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "ranks/lane.h"
+#include "core/apart.h"
+#include "core/lane.h"
 #include "ranks/ranks.h"
 
 enum batch_type {
@@ -50,12 +51,12 @@ struct batch {
 };
 
 struct inbox {
-    _Alignas(64) _Atomic(struct batch *) last; /* the latest, which has a pointer to the one before */
-    _Atomic bool asleep;                       /* the worker sleeps, or is about to */
+    _Alignas(CV_APART) _Atomic(struct batch *) last; /* the latest, which has a pointer to the one before */
+    _Atomic bool asleep;                             /* the worker sleeps, or is about to */
     sem_t woken;
     /* Only for the worker itself: */
-    _Alignas(64) struct lane_end *in, *out; /* by thread: what goes straight from thread to thread */
-    struct batch *opened;                   /* batches that were in the inbox, the oldest first */
+    _Alignas(CV_APART) struct lane_end *in, *out; /* by thread: what goes straight from thread to thread */
+    struct batch *opened;                         /* batches that were in the inbox, the oldest first */
 };
 
 struct batches {

@@ -6,8 +6,8 @@
  * another way. Each block knows how many went the other way before it, so that all are taken in the order in which they
  * were sent.
  */
-#ifndef CONCLAVE_RANKS_LANE_H
-#define CONCLAVE_RANKS_LANE_H
+#ifndef CONCLAVE_CORE_LANE_H
+#define CONCLAVE_CORE_LANE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
