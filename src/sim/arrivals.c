@@ -124,23 +124,31 @@ struct cursor {
     uint32_t part;              /* the number of the next part */
 };
 
-/* The next message that was not struck out, and its place; NULL if there is none. */
+/* The next message, or the next row, which is a message to CV_NOBODY, and its place; NULL if there is none. */
+static inline const struct cv_message *next_record(const struct arrivals *arrivals, struct cursor *cursor,
+                                                   uint32_t *place)
+{
+    while (cursor->at == cursor->end) {
+        if (cursor->part == arrivals->part_count)
+            return NULL;
+        cursor->at = cursor->begin = arrivals->parts[cursor->part].at;
+        cursor->end = arrivals->parts[cursor->part++].end;
+    }
+    const struct cv_message *message = (const void *)cursor->at;
+    *place = (cursor->part - 1) << arrivals->shift | (uint32_t)((size_t)(cursor->at - cursor->begin) / 8);
+    cursor->at = arrivals_beyond(cursor->at, cv_message_bytes(message) + arrivals->behind, &cursor->bytes);
+    return message;
+}
+
+/* The next message that was not struck out, to CV_NOBODY. */
 static inline const struct cv_message *next_message(const struct arrivals *arrivals, struct cursor *cursor,
                                                     uint32_t *place)
 {
-    for (;;) {
-        while (cursor->at == cursor->end) {
-            if (cursor->part == arrivals->part_count)
-                return NULL;
-            cursor->at = cursor->begin = arrivals->parts[cursor->part].at;
-            cursor->end = arrivals->parts[cursor->part++].end;
-        }
-        const struct cv_message *message = (const void *)cursor->at;
-        *place = (cursor->part - 1) << arrivals->shift | (uint32_t)((size_t)(cursor->at - cursor->begin) / 8);
-        cursor->at = arrivals_beyond(cursor->at, cv_message_bytes(message) + arrivals->behind, &cursor->bytes);
-        if (message->to != CV_NOBODY)
-            return message;
-    }
+    const struct cv_message *message;
+    do
+        message = next_record(arrivals, cursor, place);
+    while (message && message->to == CV_NOBODY);
+    return message;
 }
 
 /*
@@ -275,22 +283,6 @@ int arrivals_make_tick(struct arrivals *arrivals, struct calendar *calendar)
 }
 
 /* ---- all by sender ---- */
-
-/* Goes to the next message or row of a tick: a row is a message to CV_NOBODY. */
-static inline const struct cv_message *next_record(const struct arrivals *arrivals, struct cursor *cursor,
-                                                   uint32_t *place)
-{
-    while (cursor->at == cursor->end) {
-        if (cursor->part == arrivals->part_count)
-            return NULL;
-        cursor->at = cursor->begin = arrivals->parts[cursor->part].at;
-        cursor->end = arrivals->parts[cursor->part++].end;
-    }
-    const struct cv_message *message = (const void *)cursor->at;
-    *place = (cursor->part - 1) << arrivals->shift | (uint32_t)((size_t)(cursor->at - cursor->begin) / 8);
-    cursor->at = arrivals_beyond(cursor->at, cv_message_bytes(message), &cursor->bytes);
-    return message;
-}
 
 /* Many: counts those of each sender, and puts each in its place. */
 static int count_rows(struct arrivals *arrivals)
