@@ -56,6 +56,7 @@ bool rows_prevail(struct cv_sim *sim)
             records++;
             messages += row ? (size_t)row->further + 1 : 1;
         }
+    /* Alone, a run seldom has such a tick: senders come in order unless other workers have some of them. */
     return sim->elsewhere && messages / MESSAGES_PER_RECORD >= records;
 }
 

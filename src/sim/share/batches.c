@@ -338,8 +338,8 @@ static bool has_mail(const struct batches *batches, const struct inbox *inbox)
 }
 
 /*
- * Its sender sees that this one sleeps; if it has just looked, this worker sees the batch, or sleeps too long. To be
- * sure of it, every sender would have to wait until what it wrote has arrived.
+ * A batch that comes just now may not wake this worker: its sender did not yet see that it sleeps. Then it sleeps to
+ * the end. To make sure of it, every sender would have to wait until what it wrote has arrived.
  */
 static void sleep_until_woken(const struct batches *batches, struct inbox *inbox)
 {
