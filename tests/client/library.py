@@ -311,17 +311,23 @@ def check_defaults():
         expect("given up", until(lambda: not server.holders("a") and not server.holders("b"), 5), True)
 
 
+def wait_until_it_dies(server, holder, waiter):
+    """One holds the lock, the other waits for it, and the server is gone: the waiter's thread, and what it will be granted."""
+    granted = []
+    holder.lock(ttl_ms=60000)
+    thread = threading.Thread(target=lambda: granted.append(waiter.lock()))
+    thread.start()
+    until(lambda: server.waiting("a") == 1)
+    server.stop()
+    return thread, granted
+
+
 def check_waiting_through_a_failure():
     """The server dies while the session waits: the wait goes on with another server."""
     with Fake() as first, Fake() as second:
         second.locks = first.locks
         with Session(first.address) as holder, Session(f"{first.address},{second.address}") as waiter:
-            holder.lock(ttl_ms=60000)
-            granted = []
-            thread = threading.Thread(target=lambda: granted.append(waiter.lock()))
-            thread.start()
-            until(lambda: first.waiting("a") == 1)
-            first.stop()
+            thread, granted = wait_until_it_dies(first, holder, waiter)
             expect("it waits with the other", until(lambda: len(second.asked("LOCK")) == 1), True)
             with Session(second.address) as other:
                 expect("unlock", other.unlock(1), 0)
@@ -335,12 +341,7 @@ def check_waiting_for_a_server():
         path = f"{directory}/server"
         first = Fake(path)
         with Session(path) as holder, Session(path) as waiter:
-            holder.lock(ttl_ms=60000)
-            granted = []
-            thread = threading.Thread(target=lambda: granted.append(waiter.lock()))
-            thread.start()
-            until(lambda: first.waiting("a") == 1)
-            first.stop()
+            thread, granted = wait_until_it_dies(first, holder, waiter)
             time.sleep(0.5)
             with Fake(path):
                 thread.join()
