@@ -98,6 +98,8 @@ def said(name, words):
         return f"send {words[0]} to all"
     if name == "cv_multicast":
         return f"send {words[0]}{body_of(words[1])} to all"
+    if name == "cv_send_around":
+        return f"send {words[1]}{body_of(words[2])} to the {words[0]} members after me"
     if name == "cv_send":
         return f"send {words[1]}{body_of(words[2])} to {words[0]}"
     if name == "cv_send_list":

@@ -75,7 +75,7 @@ def swap(line):
 
 
 def forget(line):
-    return [";"] if re.match(r"\s+(cv_send|cv_signal|cv_multicast|cv_multicast_signal|pass_on|tell|vote|fail)\(.*\);$", line) else []
+    return [";"] if re.match(r"\s+(cv_send|cv_send_around|cv_signal|cv_multicast|cv_multicast_signal|pass_on|tell|vote|fail)\(.*\);$", line) else []
 
 
 def negate(line):

@@ -293,6 +293,40 @@ static inline void cv_signal(struct cv_self *me, cv_node to, uint32_t kind)
     cv_post(me, to, kind, 0);
 }
 
+/* Sends the same to so many nodes from `first` on, an event for each: only if `me->rows`. */
+static inline void cv_send_row(struct cv_self *me, cv_node first, uint32_t count, uint32_t kind, const void *body,
+                               size_t bytes)
+{
+    if (!count)
+        return;
+    me->clock++;
+    cv_post_row(me, first, count, 1, kind, body, bytes);
+    me->clock += count - 1;
+}
+
+/* Sends a body to so many of the other members, in ring order from the next one on: an event for each. */
+static inline void cv_send_around_bytes(struct cv_self *me, uint32_t count, uint32_t kind, const void *body,
+                                        size_t bytes)
+{
+    const cv_node *members = me->group->members;
+    const uint32_t others = cv_degree(me);
+    uint32_t next = members ? 0 : me->node;
+    assert(count <= others);
+    if (me->rows && !members && bytes <= CV_ROW_BODY) {
+        const uint32_t onward = count < others - next ? count : others - next;
+        cv_send_row(me, me->node + 1, onward, kind, body, bytes);
+        cv_send_row(me, 0, count - onward, kind, body, bytes);
+        return;
+    }
+    while (members && next < others && members[next] < me->node)
+        next++;
+    for (uint32_t i = 0; i < count; i++)
+        cv_send_bytes(me, cv_neighbour(me, (next + i) % others), kind, body, bytes);
+}
+
+#define cv_send_around(me, count, kind, ...)                                                                           \
+    cv_send_around_bytes((me), (count), (kind), (__VA_ARGS__), sizeof *(__VA_ARGS__))
+
 /* Takes the lowest nodes without a gap out of a set: *first, and so many in all; 0: the set has none there. */
 static inline uint32_t cv_bits_take_run(uint32_t *bits, uint32_t words, uint32_t *word, cv_node *first)
 {
@@ -320,14 +354,11 @@ static inline void cv_signal_each(struct cv_self *me, uint32_t *bits, uint32_t w
     uint32_t word = 0;
     cv_node first = 0;
     for (uint32_t count; (count = cv_bits_take_run(bits, words, &word, &first));) {
-        if (me->rows && count > 2) {
-            me->clock++;
-            cv_post_row(me, first, count, 1, kind, NULL, 0);
-            me->clock += count - 1;
-            continue;
-        }
-        for (uint32_t i = 0; i < count; i++)
-            cv_signal(me, first + i, kind);
+        if (me->rows && count > 2)
+            cv_send_row(me, first, count, kind, NULL, 0);
+        else
+            for (uint32_t i = 0; i < count; i++)
+                cv_signal(me, first + i, kind);
     }
 }
 

@@ -81,8 +81,9 @@ static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)
 static void tell_all_asked(struct cv_self *me, uint32_t kind, uint64_t fence)
 {
     const struct state *my = me->state;
-    for (uint32_t i = 0; i < votes_needed(me); i++)
-        cv_send(me, asked(me, me->node, i), kind, &(struct ballot){my->attempt, fence});
+    const struct ballot ballot = {my->attempt, fence};
+    cv_send(me, me->node, kind, &ballot);
+    cv_send_around(me, votes_needed(me) - 1, kind, &ballot);
 }
 
 static void try(struct cv_self *me)
