@@ -2,13 +2,31 @@
 #include "ranks/mpi/near.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "core/lane.h"
 
 #define MOST_RANKS 64 /* of a machine that share memory: there is a lane for each pair */
+
+/* What a rank tells the others of its memory: whose, and how to open it. It is also written there, to be recognized. */
+struct label {
+    int32_t rank, process, file; /* `file` < 0: it has none */
+    int32_t unused;
+    int64_t begun[2];
+};
+
+/* A rank's memory: a lane from each rank of the machine. */
+struct memory {
+    _Alignas(LANE_LINE) struct label label;
+    struct lane lanes[];
+};
 
 /* Another rank. The other way is MPI's. */
 struct peer {
@@ -16,68 +34,113 @@ struct peer {
 };
 
 static struct peer *peers;
-static int *locals; /* the ranks that have lanes */
-static int local_count, next_local;
+static struct memory **memories; /* of the ranks of this machine */
+static int *locals;              /* the ranks that have lanes */
+static int memory_count, local_count, next_local;
 static int found = -1;
-static MPI_Win window = MPI_WIN_NULL;
 
 /* ---- the shared memory ---- */
 
-/* Memory is shared by pages, so that where it begins is as uneven for every rank. */
-static struct lane *first_lane(void *memory)
+static size_t memory_bytes(void)
 {
-    return (void *)(((uintptr_t)memory + LANE_LINE - 1) / LANE_LINE * LANE_LINE);
+    return sizeof(struct memory) + (size_t)memory_count * sizeof(struct lane);
 }
 
-/* Finds the lanes from and to the other ranks of this machine. They are in the order of `machine`. */
-static bool find_lanes(MPI_Comm machine, struct lane *own_lanes, int rank)
+static struct memory *map(int file)
 {
-    int count, own;
-    MPI_Group here, all;
-    MPI_Comm_size(machine, &count);
-    MPI_Comm_rank(machine, &own);
-    MPI_Comm_group(machine, &here);
-    MPI_Comm_group(MPI_COMM_WORLD, &all);
-    locals = calloc((size_t)count, sizeof *locals);
-    for (int i = 0; locals && i < count; i++) {
-        MPI_Aint size;
-        int unit, peer;
-        void *memory;
-        MPI_Group_translate_ranks(here, 1, &i, all, &peer);
-        if (peer == rank || MPI_Win_shared_query(window, i, &size, &unit, &memory) != MPI_SUCCESS)
+    void *memory = mmap(NULL, memory_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* Memory that has no name, so that nothing is left behind, however this process ends. */
+static struct memory *make_memory(struct label *label, int rank)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    *label = (struct label){rank, (int32_t)getpid(), memfd_create("lanes", MFD_CLOEXEC), 0, {now.tv_sec, now.tv_nsec}};
+    struct memory *memory = NULL;
+    if (label->file >= 0 && !posix_fallocate(label->file, 0, (off_t)memory_bytes()))
+        memory = map(label->file);
+    if (memory)
+        memory->label = *label;
+    return memory;
+}
+
+/* Another rank's memory; NULL: it cannot be opened, or is not what the label says. */
+static struct memory *open_memory(const struct label *label)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", label->process, label->file);
+    const int file = label->file < 0 ? -1 : open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0)
+        return NULL;
+    struct memory *memory = lseek(file, 0, SEEK_END) == (off_t)memory_bytes() ? map(file) : NULL;
+    close(file);
+    if (memory && memcmp(&memory->label, label, sizeof *label) != 0) {
+        munmap(memory, memory_bytes());
+        return NULL;
+    }
+    return memory;
+}
+
+/* The lanes from and to the other ranks of this machine, whose labels these are. */
+static bool find_lanes(const struct label *labels, int own)
+{
+    for (int i = 0; i < memory_count; i++) {
+        if (i == own)
             continue;
-        peers[peer].in.lane = &own_lanes[i];
-        peers[peer].out.lane = first_lane(memory) + own;
-        locals[local_count++] = peer;
+        memories[i] = open_memory(&labels[i]);
+        if (!memories[i])
+            return false;
+        peers[labels[i].rank].in.lane = &memories[own]->lanes[i];
+        peers[labels[i].rank].out.lane = &memories[i]->lanes[own];
+        locals[local_count++] = labels[i].rank;
     }
-    MPI_Group_free(&here);
-    MPI_Group_free(&all);
-    return locals != NULL && local_count == count - 1;
-}
-
-/* All ranks of the machine must call it. False: they have no memory in common. */
-static bool share_memory(MPI_Comm machine, int rank)
-{
-    int count;
-    void *memory = NULL;
-    MPI_Comm_size(machine, &count);
-    if (count == 1 || count > MOST_RANKS)
-        return true;
-    const MPI_Aint bytes = (MPI_Aint)sizeof(struct lane) * count + LANE_LINE;
-    if (MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, machine, &memory, &window) != MPI_SUCCESS) {
-        window = MPI_WIN_NULL;
-        return false;
-    }
-    memset(memory, 0, (size_t)bytes);
-    MPI_Barrier(machine);
-    return MPI_Win_lock_all(MPI_MODE_NOCHECK, window) == MPI_SUCCESS && find_lanes(machine, first_lane(memory), rank);
+    return true;
 }
 
 static void forget_lanes(int size)
 {
     for (int i = 0; i < size; i++)
         peers[i].in.lane = peers[i].out.lane = NULL;
-    local_count = 0;
+    for (int i = 0; memories && i < memory_count; i++)
+        if (memories[i])
+            munmap(memories[i], memory_bytes());
+    free(memories);
+    free(locals);
+    memories = NULL;
+    locals = NULL;
+    memory_count = local_count = next_local = 0;
+}
+
+/* All ranks of the machine share memory, or none does: each must call it, whatever it has come to. */
+static bool share_memory(MPI_Comm machine, int rank, int size)
+{
+    int own, works, all_work = 0;
+    MPI_Comm_size(machine, &memory_count);
+    MPI_Comm_rank(machine, &own);
+    if (memory_count == 1 || memory_count > MOST_RANKS) {
+        memory_count = 0;
+        return true;
+    }
+    struct label label = {.file = -1}, labels[MOST_RANKS];
+    memories = calloc((size_t)memory_count, sizeof *memories);
+    locals = calloc((size_t)memory_count, sizeof *locals);
+    works = memories && locals && (memories[own] = make_memory(&label, rank));
+    if (!works && label.file >= 0) {
+        close(label.file);
+        label.file = -1;
+    }
+    if (MPI_Allgather(&label, sizeof label, MPI_BYTE, labels, sizeof label, MPI_BYTE, machine) != MPI_SUCCESS)
+        return false;
+    works = works && find_lanes(labels, own);
+    if (MPI_Allreduce(&works, &all_work, 1, MPI_INT, MPI_LAND, machine) != MPI_SUCCESS)
+        return false;
+    if (label.file >= 0)
+        close(label.file);
+    if (!all_work)
+        forget_lanes(size);
+    return true;
 }
 
 bool near_join(int rank, int size)
@@ -86,26 +149,16 @@ bool near_join(int rank, int size)
     peers = calloc((size_t)size, sizeof *peers);
     if (!peers || MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine))
         return false;
-    MPI_Comm_set_errhandler(machine, MPI_ERRORS_RETURN);
-    int works = share_memory(machine, rank), all_work = 0;
-    MPI_Allreduce(&works, &all_work, 1, MPI_INT, MPI_LAND, machine);
-    if (!all_work)
-        forget_lanes(size);
+    const bool joined = share_memory(machine, rank, size);
     MPI_Comm_free(&machine);
-    return true;
+    return joined;
 }
 
 void near_leave(void)
 {
-    if (window != MPI_WIN_NULL) {
-        MPI_Win_unlock_all(window);
-        MPI_Win_free(&window);
-    }
+    forget_lanes(0);
     free(peers);
-    free(locals);
     peers = NULL;
-    locals = NULL;
-    local_count = next_local = 0;
     found = -1;
 }
 
