@@ -97,7 +97,7 @@ int main(void)
 {
     struct cv_complaint complaint = {{0}};
     struct cv_ranks *ranks;
-    if (cv_ranks_join(&ranks, &complaint)) {
+    if (cv_ranks_join(&ranks, 0, &complaint)) {
         fprintf(stderr, "%s\n", complaint.text);
         return 2;
     }

@@ -18,6 +18,7 @@
 #define PROGRESS_BYTES 256u
 #define USUAL_COLUMNS 80u /* of a terminal that does not say */
 
+uint64_t command_line;
 volatile sig_atomic_t command_interrupted;
 
 static bool refused; /* one line on stderr is enough */

@@ -98,6 +98,9 @@ void command_progress_tell(struct command_progress *progress, const char *format
     __attribute__((format(printf, 2, 3)));
 void command_progress_end(const struct command_progress *progress);
 
+/* Stands for the words of the command line after the program's name: ranks must have the same. */
+extern uint64_t command_line;
+
 /* Set once the user wants to stop. */
 extern volatile sig_atomic_t command_interrupted;
 void command_catch_signals(void);

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/nearest.h"
+#include "saved/checkpoint.h"
 #include "show/json.h"
 
 #define COMMAND(name, summary)                                                                                         \
@@ -74,12 +75,21 @@ static void show_help(FILE *out)
           out);
 }
 
+static uint64_t hash_of(int count, char **words)
+{
+    uint64_t hash = (uint64_t)count;
+    for (int i = 0; i < count; i++)
+        hash = cv_checkpoint_hash(words[i], strlen(words[i]) + 1, hash);
+    return hash;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
         show_help(stderr);
         return EXIT_UNKNOWN;
     }
+    command_line = hash_of(argc - 1, argv + 1);
     const char *name = argv[1];
     if (strcmp(name, "--version") == 0) {
         puts("conclave " CONCLAVE_VERSION);

@@ -2,7 +2,9 @@
 #include "ranks/ranks.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -12,6 +14,8 @@
 
 #define YIELDS 4000u
 #define LONGEST_REST_NS 1000000
+#define PATIENCE_SECONDS 10 /* with ranks that do not begin; then the user hears of it */
+#define WATCHERS 2u         /* ranks that tell: the first might be the one that does not begin */
 
 struct cv_ranks {
     uint32_t own, count;
@@ -28,12 +32,52 @@ struct cv_ranks {
     } give_up;
 };
 
+/* MPI waits without a word for ranks that never begin, because they do something else. */
+struct watch {
+    const struct cv_launch *launch;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t met;
+    bool over;
+};
+
+static void *watch_others(void *context)
+{
+    struct watch *watch = context;
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += PATIENCE_SECONDS;
+    pthread_mutex_lock(&watch->lock);
+    while (!watch->over && !pthread_cond_timedwait(&watch->met, &watch->lock, &end))
+        ;
+    if (!watch->over)
+        fprintf(stderr, "conclave: rank %u still waits for others of %u; expected the same command for all ranks\n",
+                watch->launch->rank, watch->launch->size);
+    pthread_mutex_unlock(&watch->lock);
+    return NULL;
+}
+
+static bool join(struct cv_ranks *ranks, const struct ranks_module *module, const struct cv_launch *launch)
+{
+    struct watch watch = {launch, 0, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
+    const bool watched = launch->rank < WATCHERS && !pthread_create(&watch.thread, NULL, watch_others, &watch);
+    const bool joined = module->join(&ranks->own, &ranks->count);
+    if (watched) {
+        pthread_mutex_lock(&watch.lock);
+        watch.over = true;
+        pthread_cond_signal(&watch.met);
+        pthread_mutex_unlock(&watch.lock);
+        pthread_join(watch.thread, NULL);
+    }
+    return joined;
+}
+
 static int meet(struct cv_ranks *ranks, const struct cv_launch *launch, struct cv_complaint *complaint)
 {
     const struct ranks_module *module = module_load(launch, complaint);
     if (!module)
         return CV_EINPUT;
-    if (!module->join(&ranks->own, &ranks->count))
+    if (!join(ranks, module, launch))
         return cv_complain(complaint, "mpirun -n %u: MPI does not connect the ranks", launch->size);
     ranks->module = module;
     if (ranks->count != launch->size)
@@ -41,6 +85,20 @@ static int meet(struct cv_ranks *ranks, const struct cv_launch *launch, struct c
                            "mpirun -n %u: MPI connects %u; expected %s's mpirun, for which conclave was built",
                            launch->size, ranks->count, module->library);
     return 0;
+}
+
+/* Is there a rank that has other work than the first? It would wait for what the first never sends. */
+static int compare_work(struct cv_ranks *ranks, uint64_t work, struct cv_complaint *complaint)
+{
+    uint64_t first = work;
+    cv_ranks_broadcast(ranks, 0, &first, sizeof first);
+    uint64_t other = work == first ? ranks->count : ranks->own;
+    cv_ranks_reduce(ranks, CV_REDUCE_LEAST, &other, 1);
+    return other == ranks->count ? 0
+                                 : cv_complain(complaint,
+                                               "rank %u has another command line than rank 0; expected the same words "
+                                               "for all ranks",
+                                               (uint32_t)other);
 }
 
 struct cv_ranks *cv_ranks_alone(void)
@@ -51,14 +109,16 @@ struct cv_ranks *cv_ranks_alone(void)
     return ranks;
 }
 
-int cv_ranks_join(struct cv_ranks **ranks, struct cv_complaint *complaint)
+int cv_ranks_join(struct cv_ranks **ranks, uint64_t work, struct cv_complaint *complaint)
 {
     struct cv_launch launch;
     struct cv_ranks *made = cv_ranks_alone();
     *ranks = NULL;
     if (!made)
         return CV_ENOMEM;
-    const int error = cv_launch_find(&launch) ? meet(made, &launch, complaint) : 0;
+    int error = cv_launch_find(&launch) ? meet(made, &launch, complaint) : 0;
+    if (!error)
+        error = compare_work(made, work, complaint);
     if (error) {
         cv_ranks_leave(made);
         return error;

@@ -19,10 +19,11 @@
 struct cv_ranks;
 
 /*
- * Meets the other ranks, and waits for them. 0, CV_ENOMEM, or CV_EINPUT and a complaint: there is no MPI, or it does
- * not connect the ranks. Every rank gets the same answer; one of them should tell (cv_launch_find()).
+ * Meets the other ranks, and waits for them. `work` stands for what this rank has to do: all must have the same. 0,
+ * CV_ENOMEM, or CV_EINPUT and a complaint: there is no MPI, it does not connect the ranks, or their work differs. Every
+ * rank gets the same answer; one of them should tell (cv_launch_find()).
  */
-int cv_ranks_join(struct cv_ranks **ranks, struct cv_complaint *complaint);
+int cv_ranks_join(struct cv_ranks **ranks, uint64_t work, struct cv_complaint *complaint);
 /* One rank, whatever has started this process. NULL: no memory. */
 struct cv_ranks *cv_ranks_alone(void);
 /* Waits until all ranks leave. */

@@ -55,11 +55,11 @@ struct exchanged {
     struct rendezvous rendezvous;
 };
 
-static _Noreturn void exchange_in_child(const struct rendezvous *it, int result)
+static _Noreturn void exchange_in_child(const struct rendezvous *it, uint64_t work, int result)
 {
     struct exchanged told = {.rendezvous = *it};
     struct cv_ranks *ranks;
-    told.error = cv_ranks_join(&ranks, &told.complaint);
+    told.error = cv_ranks_join(&ranks, work, &told.complaint);
     if (!told.error)
         cv_ranks_broadcast(ranks, 0, &told.rendezvous, sizeof told.rendezvous);
     if (!told.error)
@@ -68,14 +68,14 @@ static _Noreturn void exchange_in_child(const struct rendezvous *it, int result)
 }
 
 /* In a child, so that neither the library's memory nor its threads stay. */
-static int exchange(struct rendezvous *it, struct cv_complaint *complaint)
+static int exchange(struct rendezvous *it, uint64_t work, struct cv_complaint *complaint)
 {
     int result[2];
     if (pipe(result))
         return cv_complain(complaint, "pipe: %s", strerror(errno));
     const pid_t child = fork();
     if (child == 0)
-        exchange_in_child(it, result[1]);
+        exchange_in_child(it, work, result[1]);
     close(result[1]);
     struct exchanged told;
     const bool whole = child > 0 && read(result[0], &told, sizeof told) == (ssize_t)sizeof told;
@@ -274,7 +274,7 @@ static void share_fate(const struct cv_rank_places *ranks)
     ignore_signals();
 }
 
-int cv_rank_places_join(struct cv_rank_places *ranks, struct cv_complaint *complaint)
+int cv_rank_places_join(struct cv_rank_places *ranks, uint64_t work, struct cv_complaint *complaint)
 {
     struct rendezvous it = {.port = 0};
     int listener = -1, error = 0;
@@ -290,7 +290,7 @@ int cv_rank_places_join(struct cv_rank_places *ranks, struct cv_complaint *compl
         list_addresses(&it);
     }
     if (!error)
-        error = exchange(&it, complaint);
+        error = exchange(&it, work, complaint);
     if (!error && ranks->launch.rank == 0)
         error = meet_others(ranks, &it, listener, complaint);
     if (listener >= 0)

@@ -23,9 +23,9 @@ struct cv_rank_places {
 bool cv_rank_places_find(struct cv_rank_places *ranks);
 /*
  * Connects the ranks. In the child that is the first rank's own place, too, it returns with a connection. 0, CV_ENOMEM,
- * or CV_EINPUT and a complaint. Leave in any case.
+ * or CV_EINPUT and a complaint. Leave in any case. `work` as in cv_ranks_join().
  */
-int cv_rank_places_join(struct cv_rank_places *ranks, struct cv_complaint *complaint);
+int cv_rank_places_join(struct cv_rank_places *ranks, uint64_t work, struct cv_complaint *complaint);
 void cv_rank_places_leave(struct cv_rank_places *ranks);
 
 #endif

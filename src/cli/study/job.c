@@ -33,7 +33,7 @@ struct cv_ranks *job_begin(int *code)
     cv_launch_find(&launch);
     if (launch.launcher != CV_LAUNCHED_ALONE)
         setenv("NO_COLOR", "1", 1);
-    const int error = cv_ranks_join(&ranks, &complaint);
+    const int error = cv_ranks_join(&ranks, command_line, &complaint);
     if (error)
         *code = job_not_met(error, &complaint);
     return ranks;

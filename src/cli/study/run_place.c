@@ -184,7 +184,7 @@ bool run_ranks_serve(struct run_places *places, int *code)
     struct cv_complaint complaint = {{0}};
     if (!cv_rank_places_find(&places->ranks))
         return false;
-    const int error = cv_rank_places_join(&places->ranks, &complaint);
+    const int error = cv_rank_places_join(&places->ranks, command_line, &complaint);
     if (!error && places->ranks.connection < 0)
         return false;
     *code =
