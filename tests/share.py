@@ -66,6 +66,13 @@ beta -n 300 --graph star --app bfs-tree --until 2
 wireless -n 300 --graph star --until 1
 """
 
+# Long delays: workers that promise each other one tick after the other would take hours.
+LONG = ["chang-roberts -n 300 --ids random --start 1,100,200 --delay 1..16777216",
+        "franklin -n 260 --ids random --start all --delay exp:1000000",
+        "wireless -n 260 --graph ring --delay 1..1000000",
+        "lamport -n 260 --request 1@0,9@1,200@700000 --delay 1..1000000",
+        "bellman-ford-async -n 260 --graph grid:20x13 --delay 5..900000"]
+
 # Something is violated, and the report must say the same of it: the run is played again by one worker.
 DOUBTFUL = ["abd --app bellman-ford -n 300 --set rounds=9 --delay 1..9 --set bound=3",
             "lockstep --app bellman-ford -n 300 --set rounds=9 --delay 1..3",
@@ -269,7 +276,7 @@ def main():
         print(f"skipped: {mpi.missing(CONCLAVE)}")
         sys.exit(SKIPPED)
     chance = random.Random(options.seed)
-    lines = [line for line in SHARED.splitlines() if line] + DOUBTFUL + [random_line(chance) for _ in range(options.random)]
+    lines = [line for line in SHARED.splitlines() if line] + DOUBTFUL + LONG + [random_line(chance) for _ in range(options.random)]
     if options.mpi:
         for number, line in enumerate(lines[::3]):
             shared_by([((2, 1), (3, 1), (4, 1), (2, 2))[number % 4]], line)

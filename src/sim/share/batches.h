@@ -15,8 +15,9 @@
 
 enum batch_type {
     BATCH_MAIL,   /* messages, and a promise of when the next can come */
-    BATCH_REPORT, /* to the first worker: is the sender idle, and what has it sent and taken? */
+    BATCH_REPORT, /* to the first worker: does the sender wait, for when, and what has it sent and taken? */
     BATCH_PROBE,  /* from the first worker: report again */
+    BATCH_LEAP,   /* from the first worker: all wait, so it is quiet until then */
     BATCH_STOP    /* the run is over, or must be given up */
 };
 
@@ -35,17 +36,17 @@ struct batch {
     size_t room;    /* bytes of memory after this, from malloc(); 0: it is in a lane */
     uint64_t after; /* so many came by lane from the same thread before it */
     struct batch_head {
-        uint32_t from, to; /* workers */
-        uint32_t type;     /* enum batch_type */
-        uint32_t stop;     /* BATCH_STOP: enum stop */
-        uint64_t promise;  /* BATCH_MAIL: nothing arrives earlier, but for what follows from the receiver's own mail */
-        uint64_t taken;    /* BATCH_MAIL: so many batches with content from the receiver are taken into account */
+        uint32_t from, to;     /* workers */
+        uint32_t type;         /* enum batch_type */
+        uint32_t stop;         /* BATCH_STOP: enum stop */
+        uint64_t promise;      /* nothing arrives earlier, but for what follows from the receiver's own mail */
+        uint64_t taken;        /* BATCH_MAIL: so many batches with content from the receiver are taken into account */
         uint64_t message_size; /* bytes */
         uint64_t pulse_size;
         uint64_t probe;          /* BATCH_PROBE, BATCH_REPORT: its number */
         uint64_t sent, received; /* BATCH_REPORT: batches with content, all in all */
-        uint64_t is_idle;        /* BATCH_REPORT */
-        uint64_t left;           /* BATCH_REPORT: it is idle because of the pause, not for want of work */
+        uint64_t next;           /* BATCH_REPORT: its next event */
+        uint64_t waits;          /* BATCH_REPORT */
     } head;
     unsigned char bytes[];
 };

@@ -16,6 +16,7 @@
 #define WORK_PER_LOOK 8u     /* more are looked through when so many times their bytes have been handled */
 #define RESTS_PER_REPORT 64u /* a worker that hears something sooner was not idle: it waited for its turn */
 #define TURNS_PER_TELL 64    /* how often the first worker shows progress */
+#define MOST_PATIENCE 64u
 
 /* ---- the neighbours ---- */
 
@@ -72,6 +73,7 @@ int worker_init(struct share_worker *worker, struct cv_sim *world, const struct 
     worker->elsewhere.headroom = sizeof(struct batch);
     if (world_new_worker(&worker->sim, world, &worker->elsewhere) || find_neighbours(worker))
         return CV_ENOMEM;
+    worker->patience = MOST_PATIENCE;
     if (number)
         return 0;
     worker->reports = calloc(split->workers, sizeof *worker->reports);
@@ -124,6 +126,14 @@ static uint64_t next_from(const struct share_worker *worker, const struct neighb
     for (size_t i = neighbour->unheeded_first; i < neighbour->unheeded_end; i++)
         next = earlier(next, neighbour->unheeded[i].back);
     return neighbour->sends ? next : CV_NEVER;
+}
+
+static uint64_t find_horizon(const struct share_worker *worker)
+{
+    uint64_t horizon = CV_NEVER;
+    for (uint32_t i = 0; i < worker->neighbour_count; i++)
+        horizon = earlier(horizon, next_from(worker, &worker->neighbours[i]));
+    return horizon;
 }
 
 /* ---- messages that came early ---- */
@@ -312,54 +322,94 @@ static void stop_all(struct share_worker *worker, enum stop stop)
     worker->stop = stop;
 }
 
+static bool may_play(const struct share_worker *worker, uint64_t next)
+{
+    return next <= worker->sim->pause &&
+           (next < earlier(worker->leap, worker->answered) || next < find_horizon(worker));
+}
+
 static struct standing_report own_report(const struct share_worker *worker, uint64_t probe)
 {
     const uint64_t next = next_event(worker);
     return (struct standing_report){.sent = worker->sent,
                                     .received = worker->taken,
                                     .probe = probe,
-                                    .is_idle = next == CV_NEVER || next > worker->sim->pause,
-                                    .left = next != CV_NEVER};
+                                    .next = next,
+                                    .waits = !may_play(worker, next)};
+}
+
+static void ask_all(struct share_worker *first, uint64_t received)
+{
+    first->probe++;
+    first->probed = received;
+    for (uint32_t i = 1; i < first->split->workers; i++)
+        send_small(first, (struct batch_head){.to = i, .type = BATCH_PROBE, .probe = first->probe});
 }
 
 /*
- * The four counters of Mattern: all were idle, and what they had received then equals what they have sent now, as they
- * are idle again. So nothing was under way in between, and nobody will ever wake up.
+ * All wait, and nothing is on its way: whatever comes follows from the first of their next events, or from a later one.
+ * Nothing follows from that one alone, for the worker that has it, before it has sent something.
  */
-static void look_for_end(struct share_worker *first)
+static void leap(struct share_worker *first)
 {
-    const uint32_t workers = first->split->workers;
+    uint64_t soonest = CV_NEVER, second = CV_NEVER;
+    uint32_t owner = 0;
+    for (uint32_t i = 0; i < first->split->workers; i++) {
+        const uint64_t next = first->reports[i].next;
+        second = earlier(second, next < soonest ? soonest : next);
+        if (next < soonest)
+            owner = i;
+        soonest = earlier(soonest, next);
+        first->reports[i].waits = false; /* until it reports again */
+    }
+    if (soonest > first->sim->pause) {
+        stop_all(first, STOP_QUIET);
+        return;
+    }
+    for (uint32_t i = 0; i < first->split->workers; i++) {
+        const uint64_t quiet = later(i == owner ? second : soonest, first->split->least_delay);
+        if (i)
+            send_small(first, (struct batch_head){.to = i, .type = BATCH_LEAP, .promise = quiet});
+        else
+            first->leap = quiet;
+    }
+    first->answered = CV_NEVER;
+    first->patience = first->patience / 2 + 1;
+}
+
+/*
+ * The four counters of Mattern: all waited, and what they had received then equals what they have sent now, as they
+ * wait again. So nothing was under way in between, and nobody will ever wake up by itself.
+ */
+static void look_around(struct share_worker *first)
+{
     uint64_t sent = 0, received = 0;
-    bool answered = true;
+    bool answered = true, wait = true;
     assert(first->reports);
     first->reports[0] = own_report(first, first->probe);
-    for (uint32_t i = 0; i < workers; i++) {
-        if (!first->reports[i].is_idle)
-            return;
+    for (uint32_t i = 0; i < first->split->workers; i++) {
+        wait &= first->reports[i].waits;
         sent += first->reports[i].sent;
         received += first->reports[i].received;
         answered &= first->reports[i].probe == first->probe;
     }
-    if (first->probe && answered && first->probed == sent) {
-        stop_all(first, STOP_QUIET);
+    if (first->probe && !answered)
         return;
+    if (wait && first->probe && first->probed == sent)
+        leap(first);
+    else if (wait && sent == received)
+        ask_all(first, received);
+    else if (first->creeps >= first->patience) {
+        first->creeps = 0;
+        ask_all(first, UINT64_MAX);
     }
-    if ((first->probe && !answered) || sent != received)
-        return;
-    first->probe++;
-    first->probed = received;
-    for (uint32_t i = 1; i < workers; i++)
-        send_small(first, (struct batch_head){.to = i, .type = BATCH_PROBE, .probe = first->probe});
 }
 
 static void hear_report(struct share_worker *first, const struct batch_head *head)
 {
     assert(first->reports);
-    first->reports[head->from] = (struct standing_report){.sent = head->sent,
-                                                          .received = head->received,
-                                                          .probe = head->probe,
-                                                          .is_idle = head->is_idle,
-                                                          .left = head->left};
+    first->reports[head->from] = (struct standing_report){
+        .sent = head->sent, .received = head->received, .probe = head->probe, .next = head->next, .waits = head->waits};
 }
 
 static void report(struct share_worker *worker, uint64_t probe)
@@ -372,18 +422,28 @@ static void report(struct share_worker *worker, uint64_t probe)
                                            .probe = probe,
                                            .sent = now.sent,
                                            .received = now.received,
-                                           .is_idle = now.is_idle,
-                                           .left = now.left});
+                                           .next = now.next,
+                                           .waits = now.waits});
 }
 
-/* An idle worker tells the first one, unless that knows. */
+/* A leap that follows from this report counts what is sent after it. */
+static void answer(struct share_worker *worker, uint64_t probe)
+{
+    report(worker, probe);
+    if (!worker->reported.waits)
+        return;
+    worker->leap = 0;
+    worker->answered = CV_NEVER;
+}
+
+/* A worker that has nothing to do before the pause tells the first one, unless that knows. */
 static void report_idle(struct share_worker *worker)
 {
     const struct standing_report now = own_report(worker, worker->reported.probe), *last = &worker->reported;
     if (!worker->number)
-        look_for_end(worker);
-    else if (now.is_idle &&
-             (!worker->has_reported || !last->is_idle || now.sent != last->sent || now.received != last->received))
+        look_around(worker);
+    else if (now.next > worker->sim->pause &&
+             (!worker->has_reported || !last->waits || now.sent != last->sent || now.received != last->received))
         report(worker, last->probe);
 }
 
@@ -402,7 +462,11 @@ static bool take_batches(struct share_worker *worker)
             hear_report(worker, &batch->head);
             break;
         case BATCH_PROBE:
-            report(worker, batch->head.probe);
+            answer(worker, batch->head.probe);
+            break;
+        case BATCH_LEAP:
+            worker->leap = batch->head.promise;
+            worker->has_reported = false;
             break;
         default:
             worker->stop = (enum stop)batch->head.stop;
@@ -491,8 +555,10 @@ static void send_batch(struct share_worker *worker, struct neighbour *neighbour)
         neighbour->sent++;
         worker->sent++;
     }
-    if (mail->earliest != CV_NEVER)
+    if (mail->earliest != CV_NEVER) {
         remember(worker, neighbour, mail->earliest + mail->answer_ticks);
+        worker->answered = earlier(worker->answered, later(mail->earliest, worker->split->least_delay));
+    }
     mail->earliest = CV_NEVER;
     batch->head.to = neighbour->worker;
     batch->head.type = BATCH_MAIL;
@@ -537,14 +603,6 @@ static void flush(struct share_worker *worker)
 }
 
 /* ---- playing ---- */
-
-static uint64_t find_horizon(const struct share_worker *worker)
-{
-    uint64_t horizon = CV_NEVER;
-    for (uint32_t i = 0; i < worker->neighbour_count; i++)
-        horizon = earlier(horizon, next_from(worker, &worker->neighbours[i]));
-    return horizon;
-}
 
 /*
  * When a neighbour may be waiting for a new promise: when the last one has run out, or when this worker has played what
@@ -598,9 +656,10 @@ void worker_run(struct share_worker *worker, bool begin)
     double waiting = 0;
     worker->stop = STOP_NOT;
     worker->has_reported = false;
+    worker->leap = 0;
     worker->elsewhere.send_part = send_part;
-    if (worker->reports)
-        memset(worker->reports, 0, worker->split->workers * sizeof *worker->reports);
+    for (uint32_t i = 0; worker->reports && i < worker->split->workers; i++)
+        worker->reports[i] = (struct standing_report){.probe = worker->probe};
     if (begin)
         world_begin_run(sim);
     flush(worker);
@@ -613,19 +672,24 @@ void worker_run(struct share_worker *worker, bool begin)
             stop_all(worker, trouble);
             return;
         }
-        const uint64_t horizon = find_horizon(worker), next = next_event(worker);
-        if (next <= sim->pause && next < horizon) {
+        const uint64_t next = next_event(worker);
+        if (may_play(worker, next)) {
+            const uint64_t horizon = find_horizon(worker);
+            worker->patience += horizon > next && worker->patience < MOST_PATIENCE;
             if (waiting > 0)
                 worker->idle_seconds += cv_wall_seconds() - waiting;
             waiting = 0;
             rests = 0;
             tell_progress(worker, turn);
-            play(worker, next, horizon);
+            worker->creeps = 0;
+            play(worker, next, horizon > next ? horizon : next + 1); /* a leap is over with the next mail */
             flush(worker);
             continue;
         }
-        if (heard)
+        if (heard) {
+            worker->creeps++;
             flush(worker);
+        }
         if (rests >= RESTS_PER_REPORT)
             report_idle(worker);
         if (waiting <= 0) {

@@ -10,7 +10,10 @@
  *   - What follows from the receiver's own messages is not promised. The receiver knows when it sent them, and waits
  *     until this worker says that it has taken them into account.
  *
- * The last rule keeps two idle workers from promising each other one tick after the other.
+ * The last rule keeps two idle workers from promising each other one tick after the other. Three would still do that,
+ * so the first worker then asks all. If they wait, and nothing is on its way, they leap to the first of their next
+ * events (K. M. Chandy, J. Misra, 1981); the worker that has it may go on to the second, or until its own mail is
+ * answered.
  */
 #ifndef CONCLAVE_SIM_SHARE_WORKER_H
 #define CONCLAVE_SIM_SHARE_WORKER_H
@@ -51,7 +54,8 @@ struct ahead {
 
 struct standing_report {
     uint64_t sent, received, probe;
-    bool is_idle, left;
+    uint64_t next; /* its next event */
+    bool waits;    /* it does not play before it hears more, or the pause is over */
 };
 
 struct share_worker {
@@ -68,9 +72,13 @@ struct share_worker {
     uint64_t sent, taken; /* batches with content, all in all */
     struct standing_report reported;
     bool has_reported;
+    uint64_t leap;                   /* nothing arrives earlier, but for answers to what it sends after a report */
+    uint64_t answered;               /* these can come from this tick on */
     struct standing_report *reports; /* the first worker: by worker; */
     uint64_t probe;                  /* the number of the last question; */
-    uint64_t probed;                 /* what all had received when it was asked */
+    uint64_t probed;                 /* what all had received when it was asked; */
+    uint32_t creeps;                 /* promises that came since it has played; */
+    uint32_t patience;               /* with so many it asks */
     enum stop stop;
     uint64_t waits;      /* how often it had to wait */
     double idle_seconds; /* how long, all in all */
