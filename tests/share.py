@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -192,7 +193,7 @@ def kill_with_checkpoint(start, saved, kill):
             time.sleep(0.002)
         kill(process)
         out, _ = process.communicate(timeout=PATIENCE)
-        if saved.exists() and not out:
+        if saved.exists() and '"verdict"' not in out:
             return line
         saved.unlink(missing_ok=True)
     raise AssertionError("no run took long enough for a checkpoint")
@@ -212,6 +213,34 @@ def ranks_go_on():
         expected = run(*line.split(), "--json")
         for seen in (run_ranks(2, *line.split(), "--json", "--resume", str(saved)), run(*line.split(), "--json", "--threads", "3", "--resume", str(saved))):
             expect("others go on where the killed job was, and get the same", seen[:2] == expected[:2], seen)
+
+
+def ranks_tell():
+    """A rank dies in a run without a checkpoint: the first one says that it is over. mpirun gives it a second for that."""
+    told = []
+    for _ in range(3):
+        process = mpi.start(2, CONCLAVE, "sim", "flood-max", "-n", "200000", "--set", "rounds=5000")
+        time.sleep(2)
+        kill_a_rank(process)
+        told.append(process.communicate(timeout=PATIENCE)[1])
+        if "conclave: interrupted" in told[-1]:
+            return
+    expect("the first rank tells of the end", mpi.is_mpich(), told)
+
+
+def too_few_threads():
+    """The system starts two threads and no more. Only root can try that: its own number is not limited."""
+    if os.geteuid():
+        print("fewer threads than asked for: skipped, as this is not root")
+        return
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        program = shutil.copy(CONCLAVE, name)
+        for words, wanted in (("--threads 9", (2, "", "conclave: the system starts no more threads; expected fewer, or a higher limit of processes\n")),
+                              ("--threads 9 --runs 20", run(*"franklin -n 300 --runs 20".split()))):
+            done = subprocess.run(["prlimit", "--nproc=2", program, "sim", "franklin", "-n", "300", *words.split()], capture_output=True, text=True,
+                                  check=False, timeout=PATIENCE, user=65531, extra_groups=[], cwd="/")
+            expect(f"two threads and no more: {words}", (done.returncode, done.stdout, done.stderr) == wanted, done)
 
 
 def mpi_ranks(launcher):
@@ -282,6 +311,7 @@ def main():
             shared_by([((2, 1), (3, 1), (4, 1), (2, 2))[number % 4]], line)
         refused([(2, 1)])
         ranks_go_on()
+        ranks_tell()
     else:
         for line in lines:
             shared_by([(0, 2), (0, 3), (0, 7)], line)
@@ -289,6 +319,7 @@ def main():
         refused([(0, 2)])
         go_on(chance)
         not_saved()
+        too_few_threads()
     print(f"{len(lines)} runs, {len(failures)} differences")
     sys.exit(1 if failures else 0)
 

@@ -9,7 +9,8 @@
     X(CV_EFILE, -3, "file error")                                                                                      \
     X(CV_EINTERRUPTED, -4, "interrupted")                                                                              \
     X(CV_ENOTLEADER, -5, "not the leader")                                                                             \
-    X(CV_EBUSY, -6, "busy with another")
+    X(CV_EBUSY, -6, "busy with another")                                                                               \
+    X(CV_ETHREADS, -7, "the system starts no more threads; expected fewer, or a higher limit of processes")
 
 enum cv_errors {
 #define X(name, number, text) name = number,

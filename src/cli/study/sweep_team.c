@@ -195,7 +195,7 @@ int team_start(struct team *team, const struct sweep *sweep, uint32_t threads, u
     if (!team->threads)
         return CV_ENOMEM;
     start_threads(team, threads);
-    return team->thread_count == threads ? 0 : CV_ENOMEM;
+    return team->thread_count ? 0 : CV_ETHREADS; /* the system may give fewer than asked for */
 }
 
 void team_stop(struct team *team)

@@ -27,7 +27,8 @@ enum stop {
     STOP_INTERRUPTED, /* the user wants that */
     STOP_EARLY,       /* a promise was wrong: once more, with smaller ones */
     STOP_DOUBTFUL,    /* once more, by one worker */
-    STOP_NO_MEMORY
+    STOP_NO_MEMORY,
+    STOP_NO_THREADS
 };
 
 /* A batch is this, messages (after struct elsewhere_due), and pulses (struct elsewhere_pulse). */

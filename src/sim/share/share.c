@@ -86,8 +86,7 @@ static void team_run(struct share_team *team, bool begin)
     uint32_t started = 1;
     while (started < team->count && !pthread_create(&threads[started], NULL, run_worker, &team->workers[started]))
         started++;
-    if (started < team->count)
-        team->workers[0].sim->out_of_memory = true; /* it tells the others */
+    team->workers[0].alone = started < team->count; /* it tells the others */
     run_worker(&team->workers[0]);
     for (uint32_t i = 1; i < started; i++)
         pthread_join(threads[i], NULL);
@@ -213,20 +212,18 @@ static int play_shared(struct cv_sim **sim, const struct cv_scenario *scenario, 
     else if (!error)
         team_run(&team, true);
     if (!error)
+        team_stop(&team, stop, &left);
+    if (!error && *stop == STOP_INTERRUPTED && cv_ranks_count(share->ranks) > 1)
+        error = CV_EINTERRUPTED; /* other ranks may be gone already: nobody waits for them */
+    if (!error)
         error = batches_drain(&team.batches);
     if (!error) {
-        team_stop(&team, stop, &left);
         uint64_t both[2] = {*stop, left};
-        const bool alone = cv_ranks_count(share->ranks) == 1;
-        if (*stop == STOP_INTERRUPTED && !alone) {
-            team_free(&team);
-            return CV_EINTERRUPTED;
-        }
         cv_ranks_reduce(share->ranks, CV_REDUCE_MOST, both, 2);
         *stop = both[0];
         left = both[1];
-        if (*stop == STOP_NO_MEMORY)
-            error = CV_ENOMEM;
+        if (*stop == STOP_NO_MEMORY || *stop == STOP_NO_THREADS)
+            error = *stop == STOP_NO_MEMORY ? CV_ENOMEM : CV_ETHREADS;
         else if (*stop == STOP_QUIET || *stop == STOP_INTERRUPTED)
             error = finish(&team, share, left, run, report);
         if (!error && *stop == STOP_INTERRUPTED)

@@ -11,25 +11,14 @@
 #include "sim/quick.h"
 #include "sim/rounds.h"
 #include "sim/setup.h"
+#include "sim/share/standing.h"
 
 #define FEW_BYTES 4096u      /* so few messages are looked through whenever a promise is made */
 #define WORK_PER_LOOK 8u     /* more are looked through when so many times their bytes have been handled */
 #define RESTS_PER_REPORT 64u /* a worker that hears something sooner was not idle: it waited for its turn */
 #define TURNS_PER_TELL 64    /* how often the first worker shows progress */
-#define MOST_PATIENCE 64u
 
 /* ---- the neighbours ---- */
-
-static uint64_t earlier(uint64_t one, uint64_t other)
-{
-    return one < other ? one : other;
-}
-
-/* A time so many ticks later; CV_NEVER stays what it is. */
-static uint64_t later(uint64_t time, uint64_t ticks)
-{
-    return time > CV_NEVER - ticks ? CV_NEVER : time + ticks;
-}
 
 static int find_neighbours(struct share_worker *worker)
 {
@@ -73,7 +62,7 @@ int worker_init(struct share_worker *worker, struct cv_sim *world, const struct 
     worker->elsewhere.headroom = sizeof(struct batch);
     if (world_new_worker(&worker->sim, world, &worker->elsewhere) || find_neighbours(worker))
         return CV_ENOMEM;
-    worker->patience = MOST_PATIENCE;
+    worker->patience = STANDING_PATIENCE;
     if (number)
         return 0;
     worker->reports = calloc(split->workers, sizeof *worker->reports);
@@ -122,9 +111,9 @@ static void remember(struct share_worker *worker, struct neighbour *neighbour, u
 static uint64_t next_from(const struct share_worker *worker, const struct neighbour *neighbour)
 {
     const struct elsewhere_mail *mail = &worker->elsewhere.mail[neighbour->worker];
-    uint64_t next = earlier(neighbour->promise, later(mail->earliest, mail->answer_ticks));
+    uint64_t next = share_earlier(neighbour->promise, share_later(mail->earliest, mail->answer_ticks));
     for (size_t i = neighbour->unheeded_first; i < neighbour->unheeded_end; i++)
-        next = earlier(next, neighbour->unheeded[i].back);
+        next = share_earlier(next, neighbour->unheeded[i].back);
     return neighbour->sends ? next : CV_NEVER;
 }
 
@@ -132,7 +121,7 @@ static uint64_t find_horizon(const struct share_worker *worker)
 {
     uint64_t horizon = CV_NEVER;
     for (uint32_t i = 0; i < worker->neighbour_count; i++)
-        horizon = earlier(horizon, next_from(worker, &worker->neighbours[i]));
+        horizon = share_earlier(horizon, next_from(worker, &worker->neighbours[i]));
     return horizon;
 }
 
@@ -248,7 +237,7 @@ static void take_messages(struct share_worker *worker, struct neighbour *neighbo
         worker->elsewhere.early |= head.due <= sim->now;
         if (worker->elsewhere.early)
             return;
-        neighbour->owed = earlier(neighbour->owed, head.due + 1);
+        neighbour->owed = share_earlier(neighbour->owed, head.due + 1);
         if (fits(sim, head.due))
             put_in_calendar(sim, head.due, at, head.bytes);
         else
@@ -278,19 +267,19 @@ static void take_mail(struct share_worker *worker, struct batch *batch)
         neighbour->unheeded_first++;
 }
 
-static uint64_t next_event(const struct share_worker *worker)
+uint64_t worker_next_event(const struct share_worker *worker)
 {
     const struct cv_sim *sim = worker->sim;
     const uint64_t next = world_next_tick(sim, CV_NEVER);
-    return worker->ahead_count ? earlier(next, worker->ahead[0].due) : next;
+    return worker->ahead_count ? share_earlier(next, worker->ahead[0].due) : next;
 }
 
 bool worker_is_done(const struct share_worker *worker)
 {
-    return next_event(worker) == CV_NEVER;
+    return worker_next_event(worker) == CV_NEVER;
 }
 
-/* ---- the end ---- */
+/* ---- sending ---- */
 
 static void post(struct share_worker *worker, struct batch *batch)
 {
@@ -302,7 +291,7 @@ static void post(struct share_worker *worker, struct batch *batch)
         elsewhere_recycle(&worker->elsewhere, batch, batch->room);
 }
 
-static void send_small(struct share_worker *worker, struct batch_head head)
+void worker_tell(struct share_worker *worker, struct batch_head head)
 {
     struct batch *batch = elsewhere_take_spare(&worker->elsewhere);
     if (!batch) {
@@ -314,137 +303,18 @@ static void send_small(struct share_worker *worker, struct batch_head head)
     post(worker, batch);
 }
 
-static void stop_all(struct share_worker *worker, enum stop stop)
+void worker_stop_all(struct share_worker *worker, enum stop stop)
 {
     for (uint32_t other = 0; other < worker->split->workers; other++)
         if (other != worker->number)
-            send_small(worker, (struct batch_head){.to = other, .type = BATCH_STOP, .stop = stop});
+            worker_tell(worker, (struct batch_head){.to = other, .type = BATCH_STOP, .stop = stop});
     worker->stop = stop;
 }
 
-static bool may_play(const struct share_worker *worker, uint64_t next)
+bool worker_may_play(const struct share_worker *worker, uint64_t next)
 {
     return next <= worker->sim->pause &&
-           (next < earlier(worker->leap, worker->answered) || next < find_horizon(worker));
-}
-
-static struct standing_report own_report(const struct share_worker *worker, uint64_t probe)
-{
-    const uint64_t next = next_event(worker);
-    return (struct standing_report){.sent = worker->sent,
-                                    .received = worker->taken,
-                                    .probe = probe,
-                                    .next = next,
-                                    .waits = !may_play(worker, next)};
-}
-
-static void ask_all(struct share_worker *first, uint64_t received)
-{
-    first->probe++;
-    first->probed = received;
-    for (uint32_t i = 1; i < first->split->workers; i++)
-        send_small(first, (struct batch_head){.to = i, .type = BATCH_PROBE, .probe = first->probe});
-}
-
-/*
- * All wait, and nothing is on its way: whatever comes follows from the first of their next events, or from a later one.
- * Nothing follows from that one alone, for the worker that has it, before it has sent something.
- */
-static void leap(struct share_worker *first)
-{
-    uint64_t soonest = CV_NEVER, second = CV_NEVER;
-    uint32_t owner = 0;
-    for (uint32_t i = 0; i < first->split->workers; i++) {
-        const uint64_t next = first->reports[i].next;
-        second = earlier(second, next < soonest ? soonest : next);
-        if (next < soonest)
-            owner = i;
-        soonest = earlier(soonest, next);
-        first->reports[i].waits = false; /* until it reports again */
-    }
-    if (soonest > first->sim->pause) {
-        stop_all(first, STOP_QUIET);
-        return;
-    }
-    for (uint32_t i = 0; i < first->split->workers; i++) {
-        const uint64_t quiet = later(i == owner ? second : soonest, first->split->least_delay);
-        if (i)
-            send_small(first, (struct batch_head){.to = i, .type = BATCH_LEAP, .promise = quiet});
-        else
-            first->leap = quiet;
-    }
-    first->answered = CV_NEVER;
-    first->patience = first->patience / 2 + 1;
-}
-
-/*
- * The four counters of Mattern: all waited, and what they had received then equals what they have sent now, as they
- * wait again. So nothing was under way in between, and nobody will ever wake up by itself.
- */
-static void look_around(struct share_worker *first)
-{
-    uint64_t sent = 0, received = 0;
-    bool answered = true, wait = true;
-    assert(first->reports);
-    first->reports[0] = own_report(first, first->probe);
-    for (uint32_t i = 0; i < first->split->workers; i++) {
-        wait &= first->reports[i].waits;
-        sent += first->reports[i].sent;
-        received += first->reports[i].received;
-        answered &= first->reports[i].probe == first->probe;
-    }
-    if (first->probe && !answered)
-        return;
-    if (wait && first->probe && first->probed == sent)
-        leap(first);
-    else if (wait && sent == received)
-        ask_all(first, received);
-    else if (first->creeps >= first->patience) {
-        first->creeps = 0;
-        ask_all(first, UINT64_MAX);
-    }
-}
-
-static void hear_report(struct share_worker *first, const struct batch_head *head)
-{
-    assert(first->reports);
-    first->reports[head->from] = (struct standing_report){
-        .sent = head->sent, .received = head->received, .probe = head->probe, .next = head->next, .waits = head->waits};
-}
-
-static void report(struct share_worker *worker, uint64_t probe)
-{
-    const struct standing_report now = own_report(worker, probe);
-    worker->reported = now;
-    worker->has_reported = true;
-    send_small(worker, (struct batch_head){.to = 0,
-                                           .type = BATCH_REPORT,
-                                           .probe = probe,
-                                           .sent = now.sent,
-                                           .received = now.received,
-                                           .next = now.next,
-                                           .waits = now.waits});
-}
-
-/* A leap that follows from this report counts what is sent after it. */
-static void answer(struct share_worker *worker, uint64_t probe)
-{
-    report(worker, probe);
-    if (!worker->reported.waits)
-        return;
-    worker->leap = 0;
-    worker->answered = CV_NEVER;
-}
-
-/* A worker that has nothing to do before the pause tells the first one, unless that knows. */
-static void report_idle(struct share_worker *worker)
-{
-    const struct standing_report now = own_report(worker, worker->reported.probe), *last = &worker->reported;
-    if (!worker->number)
-        look_around(worker);
-    else if (now.next > worker->sim->pause &&
-             (!worker->has_reported || !last->waits || now.sent != last->sent || now.received != last->received))
-        report(worker, last->probe);
+           (next < share_earlier(worker->leap, worker->answered) || next < find_horizon(worker));
 }
 
 static bool take_batches(struct share_worker *worker)
@@ -459,14 +329,13 @@ static bool take_batches(struct share_worker *worker)
             take_mail(worker, batch);
             break;
         case BATCH_REPORT:
-            hear_report(worker, &batch->head);
+            standing_hear(worker, &batch->head);
             break;
         case BATCH_PROBE:
-            answer(worker, batch->head.probe);
+            standing_answer(worker, batch->head.probe);
             break;
         case BATCH_LEAP:
-            worker->leap = batch->head.promise;
-            worker->has_reported = false;
+            standing_leap(worker, batch->head.promise);
             break;
         default:
             worker->stop = (enum stop)batch->head.stop;
@@ -489,7 +358,7 @@ static void look_at_list(const struct share_worker *worker, struct calendar_list
             const struct cv_message *message = (const void *)part.at;
             for (uint32_t i = 0; i < worker->neighbour_count; i++) {
                 const uint64_t hops = split_hops(split, &worker->elsewhere, message->to, worker->neighbours[i].worker);
-                bounds[i] = earlier(bounds[i], due + hops * split->least_delay);
+                bounds[i] = share_earlier(bounds[i], due + hops * split->least_delay);
             }
             part.at += cv_message_bytes(message);
         }
@@ -506,16 +375,16 @@ static void look_through(const struct share_worker *worker, struct calendar *mai
 static void bound_pending(struct share_worker *worker, uint64_t *bounds)
 {
     struct cv_sim *sim = worker->sim;
-    const uint64_t delay = worker->split->least_delay, next = next_event(worker);
+    const uint64_t delay = worker->split->least_delay, next = worker_next_event(worker);
     const uint64_t pending = sim->mail.pending + sim->backward.pending;
     const bool looks = worker->split->shape != SPLIT_ALL && sim->mail.direct && pending &&
                        (pending <= FEW_BYTES || sim->handled >= WORK_PER_LOOK * pending);
-    uint64_t rest = later(next, delay);
+    uint64_t rest = share_later(next, delay);
     if (looks) {
         sim->handled = 0;
-        rest = sim->timers_active || sim->load ? later(calendar_next(&sim->alarms), delay) : CV_NEVER;
+        rest = sim->timers_active || sim->load ? share_later(calendar_next(&sim->alarms), delay) : CV_NEVER;
         if (worker->ahead_count)
-            rest = earlier(rest, later(worker->ahead[0].due, delay));
+            rest = share_earlier(rest, share_later(worker->ahead[0].due, delay));
     }
     for (uint32_t i = 0; i < worker->neighbour_count; i++)
         bounds[i] = rest;
@@ -557,7 +426,7 @@ static void send_batch(struct share_worker *worker, struct neighbour *neighbour)
     }
     if (mail->earliest != CV_NEVER) {
         remember(worker, neighbour, mail->earliest + mail->answer_ticks);
-        worker->answered = earlier(worker->answered, later(mail->earliest, worker->split->least_delay));
+        worker->answered = share_earlier(worker->answered, share_later(mail->earliest, worker->split->least_delay));
     }
     mail->earliest = CV_NEVER;
     batch->head.to = neighbour->worker;
@@ -588,8 +457,8 @@ static void flush(struct share_worker *worker)
             continue;
         for (uint32_t other = 0; other < worker->neighbour_count; other++)
             if (other != i)
-                bounds[i] =
-                    earlier(bounds[i], later(next_from(worker, &worker->neighbours[other]), neighbour->crossing));
+                bounds[i] = share_earlier(
+                    bounds[i], share_later(next_from(worker, &worker->neighbours[other]), neighbour->crossing));
         /* What the neighbour's own mail brings about was not promised before. Now it is, and may come sooner. */
         const bool news = neighbour->told != neighbour->taken, better = bounds[i] > neighbour->promised;
         if (news || better) {
@@ -614,7 +483,7 @@ static uint64_t need_promise(const struct share_worker *worker, uint64_t next)
     uint64_t first = CV_NEVER;
     for (uint32_t i = 0; i < worker->neighbour_count; i++)
         if (worker->neighbours[i].hears)
-            first = earlier(first, earlier(worker->neighbours[i].promised, worker->neighbours[i].owed));
+            first = share_earlier(first, share_earlier(worker->neighbours[i].promised, worker->neighbours[i].owed));
     return first > next ? first : next + 1;
 }
 
@@ -626,8 +495,8 @@ static void play(struct share_worker *worker, uint64_t next, uint64_t horizon)
         sim->out_of_memory = true;
     admit_ahead(worker);
     if (worker->ahead_count)
-        horizon = earlier(horizon, worker->ahead[0].due);
-    worker->elsewhere.horizon = earlier(horizon, need_promise(worker, next));
+        horizon = share_earlier(horizon, worker->ahead[0].due);
+    worker->elsewhere.horizon = share_earlier(horizon, need_promise(worker, next));
     world_play_tick(sim, next, CV_NEVER);
 }
 
@@ -636,6 +505,8 @@ static enum stop look_for_trouble(const struct share_worker *worker)
     const struct elsewhere *elsewhere = &worker->elsewhere;
     if (worker->sim->out_of_memory || elsewhere->out_of_memory)
         return STOP_NO_MEMORY;
+    if (worker->alone)
+        return STOP_NO_THREADS;
     if (elsewhere->early)
         return STOP_EARLY;
     if (elsewhere->doubtful)
@@ -669,13 +540,13 @@ void worker_run(struct share_worker *worker, bool begin)
             return;
         const enum stop trouble = look_for_trouble(worker);
         if (trouble) {
-            stop_all(worker, trouble);
+            worker_stop_all(worker, trouble);
             return;
         }
-        const uint64_t next = next_event(worker);
-        if (may_play(worker, next)) {
+        const uint64_t next = worker_next_event(worker);
+        if (worker_may_play(worker, next)) {
             const uint64_t horizon = find_horizon(worker);
-            worker->patience += horizon > next && worker->patience < MOST_PATIENCE;
+            worker->patience += horizon > next && worker->patience < STANDING_PATIENCE;
             if (waiting > 0)
                 worker->idle_seconds += cv_wall_seconds() - waiting;
             waiting = 0;
@@ -691,7 +562,7 @@ void worker_run(struct share_worker *worker, bool begin)
             flush(worker);
         }
         if (rests >= RESTS_PER_REPORT)
-            report_idle(worker);
+            standing_tell(worker);
         if (waiting <= 0) {
             waiting = cv_wall_seconds();
             worker->waits++;

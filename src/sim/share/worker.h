@@ -23,6 +23,17 @@
 #include "sim/share/split.h"
 #include "sim/world.h"
 
+static inline uint64_t share_earlier(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
+/* A time so many ticks later; CV_NEVER stays what it is. */
+static inline uint64_t share_later(uint64_t time, uint64_t ticks)
+{
+    return time > CV_NEVER - ticks ? CV_NEVER : time + ticks;
+}
+
 /* A batch that the other worker has not taken into account, as far as this one knows. */
 struct unheeded {
     uint64_t number;
@@ -79,6 +90,7 @@ struct share_worker {
     uint64_t probed;                 /* what all had received when it was asked; */
     uint32_t creeps;                 /* promises that came since it has played; */
     uint32_t patience;               /* with so many it asks */
+    bool alone;                      /* the first worker: the system starts no threads for the others */
     enum stop stop;
     uint64_t waits;      /* how often it had to wait */
     double idle_seconds; /* how long, all in all */
@@ -94,6 +106,12 @@ void worker_keep(struct share_worker *worker, uint64_t due, const struct cv_mess
 
 /* Plays until all workers are idle or `sim->pause` is reached, or the run must be given up: `stop`. */
 void worker_run(struct share_worker *worker, bool begin);
+
+/* For standing.h: when its next event is; may it play that; tells another worker something; ends the run for all. */
+uint64_t worker_next_event(const struct share_worker *worker);
+bool worker_may_play(const struct share_worker *worker, uint64_t next);
+void worker_tell(struct share_worker *worker, struct batch_head head);
+void worker_stop_all(struct share_worker *worker, enum stop stop);
 
 /* Has it nothing left to do, whatever the pause? */
 bool worker_is_done(const struct share_worker *worker);
