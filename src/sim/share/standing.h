@@ -10,7 +10,7 @@
 
 #define STANDING_PATIENCE 64u /* promises that come to the first worker while it waits, before it asks all */
 
-/* For a worker that waits: it tells the first one if it has nothing to do before the pause; the first looks around. */
+/* A worker that waits tells the first one if it has nothing to do before the pause; the first one looks around. */
 void standing_tell(struct share_worker *worker);
 
 /* The first worker asks; another has told; nothing comes before that time, but for answers to what this worker sends. */
