@@ -10,10 +10,10 @@
 
 #define STANDING_PATIENCE 64u /* promises that come to the first worker while it waits, before it asks all */
 
-/* A worker that waits tells the first one if it has nothing to do before the pause; the first one looks around. */
+/* A worker that waits tells the first one if it has nothing to do before the pause; that one looks around. */
 void standing_tell(struct share_worker *worker);
 
-/* The first worker asks; another has told; nothing comes before that time, but for answers to what this worker sends. */
+/* The first asks; another one has told; nothing comes before that time, but for answers to what this worker sends. */
 void standing_answer(struct share_worker *worker, uint64_t probe);
 void standing_hear(struct share_worker *first, const struct batch_head *head);
 void standing_leap(struct share_worker *worker, uint64_t quiet);
