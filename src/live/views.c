@@ -230,6 +230,7 @@ static void tell(void *context, cv_node to, uint64_t epoch)
     }
 }
 
+/* A keeper that leaves the group has a place that the roster of the next view may not have. */
 static void on_holding(struct cv_member *member, struct cv_instance *instance, cv_node from,
                        const struct cv_frame *frame)
 {
@@ -237,7 +238,7 @@ static void on_holding(struct cv_member *member, struct cv_instance *instance, c
     struct cv_promise promise = read_promise(frame);
     if (how <= ALONE) {
         find_holder(instance, from, how, cv_frame_number(frame, 1), cv_frame_number(frame, 2));
-    } else if (how >= PROMISED && how - PROMISED < member->roster.count) {
+    } else if (how >= PROMISED && how - PROMISED < CV_MAX_MEMBERS) {
         read_texts(frame, &promise);
         view_promises_add(member, instance, from, &promise);
         drop_texts(&promise);
