@@ -135,6 +135,11 @@ bool cv_member_is_enough(const struct cv_member *member, cv_set aware)
     return !consensus || cv_majority(aware, consensus->lease.voters);
 }
 
+bool cv_member_may_be_left_out(const struct cv_member *member)
+{
+    return member->consensus && !cv_set_has(member->consensus->lease.voters, member->roster.me);
+}
+
 /* ---- changes ---- */
 
 void cv_member_leave(struct cv_member *member)

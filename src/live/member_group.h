@@ -73,6 +73,8 @@ int64_t cv_member_lease_left_ms(const struct cv_member *member);
 uint64_t cv_member_outlast_us(const struct cv_member *member, uint64_t us);
 /* Do enough members know a promise for it to outlive this node? */
 bool cv_member_is_enough(const struct cv_member *member, cv_set aware);
+/* May the next view be without this node while it lives? A voter that leaves gives back its vote in a view before. */
+bool cv_member_may_be_left_out(const struct cv_member *member);
 
 /* ---- changes ---- */
 

@@ -260,7 +260,7 @@ int64_t command_end(struct lock_hold *hold)
  */
 int64_t command_renew(struct lock_hold *hold)
 {
-    if (!hold || hold->forced)
+    if (!hold || hold->forced || hold->ending)
         return -1;
     const struct cv_service *service = hold->lock->service;
     if (hold->ttl_ms) {
@@ -360,11 +360,13 @@ static void run_resign(struct session *session, words command)
     if (!word_is_name(session, command->word[1]))
         return;
     const struct lock *lock = lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]);
-    struct lock_hold *hold = lock ? lock->holds : NULL;
-    const bool mine = hold && hold->session == session;
-    if (mine)
-        lock_end(hold);
-    cv_resp_integer(&session->out, mine);
+    const struct lock_hold *hold = lock ? lock->holds : NULL;
+    if (!hold || hold->session != session) {
+        cv_resp_integer(&session->out, 0);
+        return;
+    }
+    order.fence = hold->fence;
+    peer_request_run(session, command->word[1], &order);
 }
 
 /* ---- LEADER, OBSERVE, UNOBSERVE ---- */

@@ -516,8 +516,8 @@ void lock_end(struct lock_hold *hold)
     struct lock *lock = hold->lock;
     leader_announce(lock, hold, false);
     ttl_promise_end(hold);
-    if (hold->forcing)
-        peer_request_forced(hold);
+    if (hold->forcing || hold->ending)
+        peer_request_known(hold);
     lock_forget(hold);
     lock_serve(lock);
 }
@@ -656,6 +656,7 @@ void lock_resume(struct cv_instance *instance)
     leader_resume(lock);
     for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {
         next = hold->next;
+        hold->ending = 0; /* who wants it to end asks again */
         if (hold->confirming)
             lock_promise(hold);
         else if (hold->wanted_ms)

@@ -66,6 +66,8 @@ struct lock_hold {
     cv_id origin;                      /* the node that granted it */
     cv_set aware;                      /* members that know its time to live, or the longer one */
     cv_set aware_forced;               /* members that know that it is forced */
+    cv_set aware_ended;                /* members that know that it is over */
+    uint64_t ending;                   /* it ends when all do: the ticket of the question; 0: it does not */
     uint64_t wanted_ms;                /* a longer time to live, until enough members know it; 0: none */
     uint64_t asked;                    /* the ticket of the member that asked for it, or forced it; 0: none has */
     cv_node asked_by;                  /* that member */

@@ -301,6 +301,7 @@ void peer_notice_heard(void *context, cv_node from, const struct cv_notice *carr
     struct peer_notice notice;
     const char *wrong = peer_notice_read(carried, &notice);
     notice.from = from;
+    notice.current = carried->current;
     if (wrong)
         cv_peers_cut_off(&service->member->peers, from, wrong);
     else if (carried->current || kinds[notice.kind].in_any_view)

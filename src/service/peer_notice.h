@@ -56,6 +56,7 @@ struct peer_notice_body {
 struct peer_notice {
     enum peer_notice_kind kind;
     cv_node from; /* a notice that is heard: the sender */
+    bool current; /* a notice that is heard: it was sent in this view */
     enum cv_subject subject;
     struct cv_text name;
     uint64_t fence;

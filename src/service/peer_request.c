@@ -112,6 +112,40 @@ static struct lock_hold *find(const struct cv_service *service, struct cv_text n
     return hold;
 }
 
+static void begin_to_end(struct lock_hold *hold)
+{
+    struct cv_service *service = hold->lock->service;
+    hold->ending = ++service->tickets << ATTEMPT_BITS;
+    hold->aware_ended = cv_set_of(service->host->roster->me);
+    if (hold->wanted_ms) {
+        hold->wanted_ms = 0;
+        peer_request_lengthened(hold, -1);
+    }
+}
+
+/* Must the others know that the hold is over before anybody is told? If so, tells them, and asks whether they do. */
+static bool ends_later(struct lock_hold *hold)
+{
+    const struct lock *lock = hold->lock;
+    if (!hold->ttl_ms || hold->again || !cv_member_may_be_left_out(lock->service->member))
+        return false;
+    if (!hold->ending)
+        begin_to_end(hold);
+    lock_tell(lock, CV_NOBODY, (struct peer_notice){.kind = PEER_NOTICE_OVER, .fence = hold->fence});
+    lock_tell(lock, CV_NOBODY,
+              (struct peer_notice){.kind = PEER_NOTICE_UNLOCK,
+                                   .fence = hold->fence,
+                                   .ticket = hold->ending,
+                                   .hold_kinds = lock->instance->subject == CV_SUBJECT_LOCK ? HOLD_LOCK : HOLD_LEADER,
+                                   .digest = {hold->digest[0], hold->digest[1]}});
+    return true;
+}
+
+static int64_t end(struct lock_hold *hold)
+{
+    return ends_later(hold) ? TTL_PROMISE_LATER : command_end(hold);
+}
+
 static struct peer_request_result carry_out(struct lock_hold *hold, const struct peer_request_order *order,
                                             struct cv_text admin)
 {
@@ -125,7 +159,7 @@ static struct peer_request_result carry_out(struct lock_hold *hold, const struct
     const bool asked_back = order->renews && hold->asked_back_ms;
     const int64_t value = order->lasts_ms ? ttl_promise_change(hold, order->lasts_ms)
                           : order->renews ? command_renew(hold)
-                                          : command_end(hold);
+                                          : end(hold);
     return (struct peer_request_result){.value = value, .asked_back = asked_back};
 }
 
@@ -238,6 +272,15 @@ static void ask(struct session *session)
         conclude(session, &(struct peer_request_result){.value = -1});
 }
 
+/* When to try again. */
+static void set_alarm(struct session *session)
+{
+    const struct cv_service *service = session->service;
+    struct peer_request *request = &session->request;
+    const uint64_t again_us = service->host->calls.now() + AGAIN_US;
+    cv_alarm_set(service->alarms, &request->alarm, again_us < request->until_us ? again_us : request->until_us);
+}
+
 /* Ends, renews or looks at the hold if it is here; asks the others if it is not. */
 static void try(struct session *session)
 {
@@ -246,9 +289,7 @@ static void try(struct session *session)
     show_own_secret(session, name_of(request), &request->order);
     struct peer_request_order order = request->order;
     struct lock_hold *hold = find(service, name_of(request), session, &order);
-    const uint64_t now = service->host->calls.now();
-    cv_alarm_set(service->alarms, &request->alarm,
-                 now + AGAIN_US < request->until_us ? now + AGAIN_US : request->until_us);
+    set_alarm(session);
     if (hold && !authorizes(hold, session, &order)) {
         peer_request_drop(session);
         peer_request_answer(session, &order, NOT_THEIRS);
@@ -299,7 +340,10 @@ void peer_request_run(struct session *session, struct cv_text name, const struct
     if (request->next)
         request->next->previous = request;
     *list = request;
-    try(session);
+    if (later)
+        set_alarm(session);
+    else
+        try(session);
     if (request->name && cv_member_is_hopeless(service->member, false))
         fail(session, NO_QUORUM);
 }
@@ -335,6 +379,29 @@ void peer_request_resume(void *context)
             cv_alarm_set(service->alarms, &request->alarm, now);
 }
 
+static struct lock_hold *find_ending(const struct cv_service *service, enum cv_subject subject,
+                                     const struct peer_notice *notice)
+{
+    const struct lock *lock = lock_find(service, subject, notice->name);
+    struct lock_hold *hold = lock && notice->ticket ? lock->holds : NULL;
+    while (hold && hold->ending != notice->ticket)
+        hold = hold->next;
+    return hold;
+}
+
+/* A member of this view knows that the hold of that ticket is over. */
+static void hear_end(const struct cv_service *service, const struct peer_notice *notice)
+{
+    struct lock_hold *hold = find_ending(service, CV_SUBJECT_LOCK, notice);
+    if (!hold)
+        hold = find_ending(service, CV_SUBJECT_LEADER, notice);
+    if (!hold)
+        return;
+    hold->aware_ended |= cv_set_of(notice->from);
+    if (!(service->host->view.members & ~hold->aware_ended) && cv_member_serves(service->member))
+        command_end(hold);
+}
+
 void peer_request_hear_answer(struct cv_service *service, const struct peer_notice *notice)
 {
     const uint64_t number = notice->ticket >> ATTEMPT_BITS;
@@ -342,6 +409,8 @@ void peer_request_hear_answer(struct cv_service *service, const struct peer_noti
     const bool yes = (int64_t)notice->result >= 0;
     while (request && request->number != number)
         request = request->next;
+    if (!request && notice->current)
+        hear_end(service, notice);
     if (!request || (!yes && (ticket_of(request) != notice->ticket || !cv_set_has(request->awaited, notice->from))))
         return;
     if (notice->asked_back && yes) /* this node's client renews what another member keeps, so this node tells it */
@@ -385,15 +454,17 @@ void peer_request_lengthened(struct lock_hold *hold, int64_t value)
     peer_request_resume(hold->lock->service);
 }
 
-/* Has this node's operator forced that hold, and does he wait? */
+/* Has a client of this node ended that hold, or an operator forced it, and does it wait? */
 static bool waits_for(const struct peer_request *request, const struct lock_hold *hold)
 {
+    const struct peer_request_order *order = &request->order;
     const struct cv_text name = cv_instance_name(hold->lock->instance);
-    return request->order.again && request->order.fence == hold->fence && request->name_length == name.length &&
+    const bool meant = order->fence ? order->fence == hold->fence : hold_authorizes(hold, NULL, order->digest);
+    return order->again && !order->renews && meant && request->name_length == name.length &&
            memcmp(request->name, name.start, name.length) == 0;
 }
 
-void peer_request_forced(struct lock_hold *hold)
+void peer_request_known(struct lock_hold *hold)
 {
     struct cv_service *service = hold->lock->service;
     answer_member(hold, 1);

@@ -33,7 +33,7 @@ struct peer_request_order {
     bool shared;
     bool renews;
     struct cv_kept_text *reason; /* FORCE: an operator's reason; NULL: it is another command */
-    bool again;                  /* FORCE: it was carried out, and enough members have yet to know it */
+    bool again;                  /* it was carried out, and enough members have yet to know it */
     bool looks;                  /* it changes nothing, and asks how long the hold lasts */
     /* Hears the result; NULL: an error was written. Without it, the client is told as by UNLOCK and RENEW. */
     void (*done)(struct session *session, const struct peer_request_result *result);
@@ -44,6 +44,12 @@ struct peer_request_order {
  * asked; the first yes or the last no is the answer. They are asked again in a new view, and after a while. A yes is
  * true whenever it was asked for. A no may be of a view that is over, and counts only as an answer to the last
  * question.
+ *
+ * A client is told at once that its hold is over, but not by a keeper that may be left out of the next view: a member
+ * that such a keeper did not reach in this view would bring the hold back. So it tells all members that the hold is
+ * over, and then asks them to end it: whoever answers knows. It ends the hold when all of them have answered in this
+ * view, and nobody can renew the hold meanwhile: most may have forgotten it. In the next view all know again what the
+ * keeper says, and the client, or its node, asks again.
  */
 struct peer_request {
     struct cv_alarm alarm;         /* asks again, or gives up */
@@ -69,8 +75,8 @@ void peer_request_run_by_fence(struct session *session, struct cv_text name, con
 void peer_request_answer(struct session *session, const struct peer_request_order *order, int64_t value);
 /* Enough members know that a hold lasts longer, or (-1) it never will: those that have asked for it are told. */
 void peer_request_lengthened(struct lock_hold *hold, int64_t value);
-/* Enough members know that a hold is forced, or it is over: the operators that wait are told. */
-void peer_request_forced(struct lock_hold *hold);
+/* Enough members know that a hold is forced, or it is over: who wanted that, and waits, is told. */
+void peer_request_known(struct lock_hold *hold);
 /* Asks again, or gives up. */
 void peer_request_retry(struct cv_alarm *alarm);
 /* This node can say again what it could not, or others can be asked. */

@@ -82,7 +82,7 @@ bool ttl_promise_make(struct lock_hold *hold)
 /* Members that do not hear of a shorter time take the longer one, if they come to keep the hold. */
 int64_t ttl_promise_change(struct lock_hold *hold, uint64_t ttl_ms)
 {
-    if (hold->forced)
+    if (hold->forced || hold->ending)
         return -1;
     if (ttl_ms > hold->ttl_ms) {
         if (hold->wanted_ms == ttl_ms)
@@ -123,10 +123,10 @@ void ttl_promise_end(const struct lock_hold *hold)
 void ttl_promise_forced_known(struct lock_hold *hold, cv_node node)
 {
     hold->aware_forced |= cv_set_of(node);
-    if (!hold->forcing || !cv_member_is_enough(hold->lock->service->member, hold->aware_forced))
-        return;
+    if (!hold->forcing || hold->ending || !cv_member_is_enough(hold->lock->service->member, hold->aware_forced))
+        return; /* or all are told when it has ended */
     hold->forcing = false;
-    peer_request_forced(hold);
+    peer_request_known(hold);
 }
 
 void ttl_promise_forced(struct lock_hold *hold)

@@ -6,7 +6,7 @@ import threading
 import time
 
 from group import Group
-from harness import PATIENCE, Gone, Refused, main
+from harness import PATIENCE, Gone, Refused, in_parallel, main
 from membership import Room
 
 TTL_MS = 30000
@@ -74,19 +74,85 @@ def a_forced_hold_is_known():
         assert other.ask("LOCK", "own", "WAIT", 0) is None, "its client may still rely on it"
 
 
+def ends_are_known(end, ask, release):
+    """Who is told that a hold is over finds the name free."""
+    with Farewell() as group:
+        told = []
+
+        def give_back(node, name, fence):
+            try:
+                told.append((name, group.client(node).ask(release, name, fence, "SECRET", "s")))
+            except (Gone, Refused):
+                pass  # it does not know
+
+        client, other = group.client(5), group.client(group.others[0])
+        fences = {name: client.ask(ask, name, "TTL", TTL_MS, "SECRET", "s") for name in ("here", "there", "before")}
+        give_back(5, "before", fences["before"])
+        assert told == [("before", 1)]
+        group.part()
+        end(group, give_back, fences, told)
+        for name, value in told:
+            assert value == 1 and other.ask(ask, name, "WAIT", TTL_MS // 3), f"{name} was told to be over"
+        for name in {"here", "there"} - {name for name, _ in told}:
+            assert other.ask(release, name, fences[name], "SECRET", "s") == 1, name
+            assert other.ask(ask, name, "WAIT", TTL_MS // 3) > fences[name]
+
+
+def leave_meanwhile(group, give_back, fences, _):
+    threads = [threading.Thread(target=give_back, args=(node, name, fences[name]))
+               for node, name in ((5, "here"), (group.others[0], "there"))]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.1)
+    group.leave()
+    for thread in threads:
+        thread.join()
+
+
+def an_end_is_known():
+    """The keeper has ended a hold, and the leader of the log has not heard that: nobody is told before it has."""
+    ends_are_known(leave_meanwhile, "LOCK", "UNLOCK")
+
+
+def a_resignation_is_known():
+    """The same of an election."""
+    ends_are_known(leave_meanwhile, "CAMPAIGN", "RESIGN")
+
+
+def an_end_is_heard_later():
+    """The leader of the log hears of the ends a little later: then the clients are told. Nobody renews the holds meanwhile."""
+
+    def heal_meanwhile(group, give_back, fences, told):
+        def renew():
+            time.sleep(0.2)
+            client = group.client(group.others[1])
+            left = [client.ask("RENEW", name, fences[name], "SECRET", "s") for name in ("here", "there")]
+            assert len(told) == 1, "told before all knew"
+            group.heal()
+            assert left == [None, None], "others have forgotten it"
+
+        in_parallel(renew, *(lambda node=node, name=name: give_back(node, name, fences[name])
+                             for node, name in ((5, "here"), (group.others[0], "there"))))
+        assert len(told) == 3, told
+
+    ends_are_known(heal_meanwhile, "LOCK", "UNLOCK")
+
+
 class Load:
-    """Clients of a group that take fresh names, and an operator who forces holds of one member, until they are told to stop."""
+    """Clients of a group that take fresh names, and end and force holds of one member, until they are told to stop."""
 
     def __init__(self, group, leaving, names):
         self.group, self.leaving = group, leaving
         self.staying = [node for node in group.members if node != leaving]
-        self.granted, self.forced = [], []
+        self.granted, self.ended, self.forced = [], [], []
         self.done = False
         client = group.client(leaving)
         held = {name: client.ask("LOCK", name, "TTL", TTL_MS, "SECRET", "s") for name in names}
+        ending, forcing = names[::2], names[1::2]
         self.threads = [threading.Thread(target=self.take, args=(f"{leaving}.{i}", node))
                         for i, node in enumerate([leaving, leaving, leaving, *self.staying])]
-        self.threads.append(threading.Thread(target=self.force, args=(held,)))
+        self.threads += [threading.Thread(target=self.each, args=(ending, held, self.ended, "UNLOCK", "SECRET", "s")),
+                         threading.Thread(target=self.each, args=(forcing, held, self.forced, "FORCE", "test"))]
         for thread in self.threads:
             thread.start()
 
@@ -100,11 +166,11 @@ class Load:
         except (Gone, Refused, OSError):
             assert node == self.leaving, "the others go on"
 
-    def force(self, held):
+    def each(self, names, held, told, *words):
         client = self.group.client(self.staying[0])
-        for name, fence in held.items():
+        for name in names:
             try:
-                self.forced.append((name, fence, client.ask("FORCE", name, fence, "test")))
+                told.append((name, held[name], client.ask(words[0], name, held[name], *words[1:])))
             except Refused:
                 pass  # it does not know
             time.sleep(0.004)
@@ -118,6 +184,8 @@ class Load:
         for name, fence in self.granted:
             other = client.ask("LOCK", name, "WAIT", 0)
             assert other is None, f"{name}: {fence} and {other}"
+        for name, fence, answer in self.ended:
+            assert answer == 1 and client.ask("LOCK", name, "WAIT", 0), f"{name}: the hold {fence} was told to be over"
         for name, fence, answer in self.forced:
             assert answer == "OK" and client.ask("RENEW", name, fence, "SECRET", "s") is None, f"{name}: {fence} was forced"
         client.close()
@@ -130,12 +198,13 @@ def voters_leave_under_load():
             load = Load(group, leaving, [f"held.{leaving}.{i}" for i in range(100)])
             time.sleep(0.1)
             group.leave(leaving)
-            group.ended(leaving)
+            group.processes.pop(leaving).wait(PATIENCE)
             load.check()
 
 
 if __name__ == "__main__":
     try:
-        sys.exit(main([a_grant_is_known, a_forced_hold_is_known, voters_leave_under_load]))
+        sys.exit(main([a_grant_is_known, a_forced_hold_is_known, an_end_is_known, a_resignation_is_known, an_end_is_heard_later,
+                       voters_leave_under_load]))
     except Gone:
         sys.exit("a node ended")
