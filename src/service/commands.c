@@ -9,6 +9,7 @@
 #include "service/connection_commands.h"
 #include "service/exchange.h"
 #include "service/force.h"
+#include "service/hold_proof.h"
 #include "service/info.h"
 #include "service/latch.h"
 #include "service/listing.h"
@@ -123,6 +124,13 @@ static struct lock_hold *own_hold(const struct session *session, const struct lo
     return hold;
 }
 
+/* The same, if another member keeps it by now. */
+static const struct hold_proof *own_proof(const struct session *session, const struct lock *lock)
+{
+    const struct hold_proof *proof = hold_proof_find(session, lock, 0);
+    return proof && proof->own ? proof : NULL;
+}
+
 /*
  * A try waits until the other members have had time to answer, if there are others and this node does not know the
  * answer.
@@ -151,7 +159,7 @@ bool command_may_wait(struct session *session, const struct lock *lock, bool tri
                       (unsigned long long)session->holding);
         return false;
     }
-    if (own_hold(session, lock)) {
+    if (own_hold(session, lock) || own_proof(session, lock)) {
         cv_resp_error(&session->out, "HELD this connection holds it already");
         return false;
     }
@@ -170,22 +178,31 @@ bool command_may_wait(struct session *session, const struct lock *lock, bool tri
     return true;
 }
 
-/* The session has it already, and takes it once more: it gives it back as often. False if it does not have it. */
-static bool take_again(struct session *session, const struct lock *lock, const struct lock_options *options)
+/*
+ * The session has it already, here or at another member, and takes it once more: it gives it back as often. Its keeper
+ * answers, as it answers RENEW. False if the session does not have it.
+ */
+static bool take_again(struct session *session, const struct lock *lock, struct cv_text name,
+                       const struct lock_options *options)
 {
-    struct lock_hold *hold = own_hold(session, lock);
-    if (!hold)
+    const struct lock_hold *hold = own_hold(session, lock);
+    const struct hold_proof *proof = hold ? NULL : own_proof(session, lock);
+    if (!hold && !proof)
         return false;
-    if (hold->shared != (options->shared || options->permits) || hold->permits != options->permits) {
+    const uint64_t permits = hold ? hold->permits : proof->permits;
+    if ((hold ? hold->shared : proof->shared) != (options->shared || options->permits) || permits != options->permits) {
         cv_resp_error(&session->out, "HELD this connection holds it already, and in another way");
         return true;
     }
-    hold->again++;
-    if (hold->ttl_ms)
-        lock_extend(hold);
-    session->wait.deadline = options->deadline;
-    session->wait.since_ms = cv_loop_coarse_ms(session->service->loop);
-    session_tell_grant(hold);
+    const struct peer_request_order order = {.fence = hold ? hold->fence : proof->fence,
+                                             .kinds = HOLD_LOCK,
+                                             .renews = true,
+                                             .takes_again = true,
+                                             .deadline = options->deadline,
+                                             .patience_us = options->waits_for_ever ? 0
+                                                            : options->wait_ms      ? options->wait_ms * 1000
+                                                                                    : session->service->member->try_us};
+    peer_request_run(session, name, &order);
     return true;
 }
 
@@ -203,7 +220,7 @@ static void queue_up(struct session *session, words command, enum cv_subject sub
         return;
     }
     const bool tries = !options.waits_for_ever && !options.wait_ms;
-    if (options.reentrant && take_again(session, lock, &options))
+    if (options.reentrant && take_again(session, lock, command->word[1], &options))
         return;
     if (!command_may_wait(session, lock, tries))
         return;

@@ -9,6 +9,7 @@
 #include "live/views.h"
 #include "service/delay.h"
 #include "service/exchange.h"
+#include "service/hold_proof.h"
 #include "service/listing.h"
 #include "service/lock_all.h"
 #include "service/lock_fences.h"
@@ -82,7 +83,8 @@ struct lock *lock_open(struct cv_service *service, enum cv_subject subject, stru
 bool lock_keep(const struct cv_instance *instance)
 {
     const struct lock *lock = lock_of(instance);
-    return lock && (lock->first || lock->holds || lock->observers || lock->leader.leads || claim_is_remembered(lock));
+    return lock && (lock->first || lock->holds || lock->proofs || lock->observers || lock->leader.leads ||
+                    claim_is_remembered(lock));
 }
 
 /* ---- waiting ---- */
@@ -262,6 +264,7 @@ void lock_inherit(struct lock *lock, const struct cv_promise *promise)
                                .forced = promise->forced,
                                .ends_here = true};
     lock_add_hold(lock, hold);
+    hold_proof_return(hold);
 }
 
 /* What this node reports of an exchange when a view ends has to be true as soon as the client is told. */
@@ -648,6 +651,7 @@ void lock_resume(struct cv_instance *instance)
     sharing_end_upgrade(&lock->sharing);
     find_losses(lock);
     ttl_promise_inherit(lock);
+    hold_proof_resume(lock);
     const struct sharing_queue queue = lock_queue(lock);
     const struct sharing_fences fences =
         lock_fences_from(lock, cv_instance_first_fence(instance, &instance->host->view, me));

@@ -24,6 +24,7 @@
 #define HANDOFFS 16u
 #define LONGEST_MS CV_LONGEST_TTL_MS /* no client waits longer, and no time to live is longer */
 
+struct hold_proof;
 struct lock;
 struct session;
 
@@ -99,6 +100,7 @@ struct lock {
     struct cv_chore chore;       /* more are to be let in than one turn of the loop has time for */
     struct lock_hold *holds;
     struct lock_hold *exchanging; /* UPGRADE or DOWNGRADE: the hold that another one is to replace; NULL: none */
+    struct hold_proof *proofs;    /* of this node's clients that hold it although another member keeps the hold */
     struct observer *observers;
     uint64_t waiting; /* how many wait */
     uint64_t holding; /* how many hold it */

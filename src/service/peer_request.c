@@ -8,6 +8,7 @@
 #include "service/claim.h"
 #include "service/commands.h"
 #include "service/force.h"
+#include "service/hold_proof.h"
 #include "service/session.h"
 #include "service/ttl_promise.h"
 
@@ -22,9 +23,26 @@ static uint64_t ticket_of(const struct peer_request *request)
     return request->number << ATTEMPT_BITS | (request->attempt & ((1u << ATTEMPT_BITS) - 1));
 }
 
+/* REENTRANT. The keeper has begun the time to live anew no earlier than the client has asked. */
+static void answer_again(struct session *session, const struct peer_request_order *order, int64_t value)
+{
+    if (value < 0) {
+        cv_resp_error(&session->out, "NOTHELD fence %llu: this connection has lost the hold",
+                      (unsigned long long)order->fence);
+        return;
+    }
+    if (order->deadline)
+        cv_resp_array(&session->out, 2);
+    cv_resp_integer(&session->out, (int64_t)order->fence);
+    if (order->deadline)
+        cv_resp_integer(&session->out, value == INT64_MAX ? -1 : value);
+}
+
 void peer_request_answer(struct session *session, const struct peer_request_order *order, int64_t value)
 {
-    if (value == NOT_THEIRS)
+    if (order->takes_again)
+        answer_again(session, order, value);
+    else if (value == NOT_THEIRS)
         cv_resp_error(&session->out,
                       "NOPERM fence %llu was not given to this connection: expected SECRET and its secret",
                       (unsigned long long)order->fence);
@@ -72,10 +90,15 @@ void peer_request_drop(struct session *session)
 
 /* ---- this node's own holds ---- */
 
-/* Another member may keep a hold with a time to live by now, unless this node has its lease. */
-static bool can_say(const struct cv_service *service, const struct lock_hold *hold)
+/*
+ * Another member may keep a hold with a time to live by now, unless this node has its lease. Without it nothing is
+ * taken again.
+ */
+static bool can_say(const struct cv_service *service, const struct lock_hold *hold,
+                    const struct peer_request_order *order)
 {
-    return !hold->confirming && (!hold->ttl_ms || cv_member_serves(service->member));
+    const bool alone = !hold->ttl_ms && !order->takes_again;
+    return !hold->confirming && (alone || cv_member_serves(service->member));
 }
 
 static bool is_shown(const uint64_t digest[2])
@@ -163,10 +186,20 @@ static struct peer_request_result carry_out(struct lock_hold *hold, const struct
     return (struct peer_request_result){.value = value, .asked_back = asked_back};
 }
 
+/* To take a hold without a time to live again promises nothing that ends, unless the client asks for how long. */
+static int64_t take_again(struct lock_hold *hold, const struct peer_request_order *order)
+{
+    const int64_t value = hold->ttl_ms || order->deadline ? command_renew(hold) : hold->forced ? -1 : INT64_MAX;
+    hold->again += value >= 0;
+    return value;
+}
+
 /* A client of this node ends, renews, forces or looks at a hold that this node keeps. */
 static struct peer_request_result obey(struct session *session, struct lock_hold *hold,
                                        const struct peer_request_order *order)
 {
+    if (order->takes_again)
+        return (struct peer_request_result){.value = take_again(hold, order)};
     if (order->renews && !order->done)
         session_adopt(session, hold);
     return carry_out(hold, order, cv_text(session->identity));
@@ -189,17 +222,67 @@ static void tell(struct session *session, const struct peer_request_order *order
         peer_request_answer(session, order, result->value);
 }
 
-/* If the hold was this session's before another member came to keep it, this node shows the secret for it. */
-static void show_own_secret(const struct session *session, struct cv_text name, struct peer_request_order *order)
+/* The session's proof of the hold that the request is about, or NULL. */
+static struct hold_proof *proof_for(const struct session *session, const struct peer_request *request)
 {
-    const struct hold_proof *proof = session->proofs;
-    while (proof && (proof->fence != order->fence || proof->name_length != name.length ||
-                     memcmp(proof->name, name.start, name.length) != 0))
-        proof = proof->next;
-    if (!proof || is_shown(order->digest))
+    const struct cv_service *service = session->service;
+    const struct cv_text name = name_of(request);
+    const struct peer_request_order *order = &request->order;
+    struct hold_proof *proof = NULL;
+    if (order->fence && order->kinds & HOLD_LOCK)
+        proof = hold_proof_find(session, lock_find(service, CV_SUBJECT_LOCK, name), order->fence);
+    if (order->fence && order->kinds & HOLD_LEADER && !proof)
+        proof = hold_proof_find(session, lock_find(service, CV_SUBJECT_LEADER, name), order->fence);
+    return proof;
+}
+
+/* If the hold was this session's before another member came to keep it, this node shows the secret for it. */
+static void show_own_secret(const struct session *session, struct peer_request *request)
+{
+    const struct hold_proof *proof = proof_for(session, request);
+    if (!proof || is_shown(request->order.digest))
         return;
-    order->digest[0] = proof->digest[0];
-    order->digest[1] = proof->digest[1];
+    request->order.digest[0] = proof->digest[0];
+    request->order.digest[1] = proof->digest[1];
+}
+
+/* UNLOCK and RESIGN */
+static bool ends(const struct peer_request_order *order)
+{
+    return !order->renews && !order->looks && !order->reason;
+}
+
+/* How often the session has taken that hold again: only this node knows. NULL: it does not have it. */
+static uint64_t *again_of(const struct session *session)
+{
+    const struct peer_request *request = &session->request;
+    struct hold_proof *proof = proof_for(session, request);
+    if (proof)
+        return &proof->again;
+    struct lock_hold *hold =
+        command_find(session->service, name_of(request), request->order.fence, request->order.kinds);
+    return hold && hold->session == session ? &hold->again : NULL;
+}
+
+/* Does the hold go on after that UNLOCK? Then its keeper is only asked whether it is held. */
+static bool is_kept(const struct session *session)
+{
+    const uint64_t *again = ends(&session->request.order) ? again_of(session) : NULL;
+    return again && *again;
+}
+
+/* Another member has said yes: what this session holds there is taken or given back once more, or has ended. */
+static void count(const struct session *session)
+{
+    const struct peer_request_order *order = &session->request.order;
+    struct hold_proof *proof = proof_for(session, &session->request);
+    uint64_t *again = again_of(session);
+    if (again && order->takes_again)
+        ++*again;
+    else if (is_kept(session))
+        --*again;
+    else if (proof && ends(order))
+        hold_proof_drop(proof);
 }
 
 /* ---- asking the others ---- */
@@ -234,6 +317,8 @@ static void conclude(struct session *session, const struct peer_request_result *
         nobody_knows(session);
         return;
     }
+    if (!none)
+        count(session);
     struct peer_request_result told = *result;
     if (none && session->request.held_anew)
         told.value = HELD_ANEW;
@@ -252,7 +337,8 @@ static void ask(struct session *session)
     struct peer_request *request = &session->request;
     const struct peer_request_order *order = &request->order;
     request->attempt++;
-    const struct peer_notice question = {.kind = order->looks    ? PEER_NOTICE_LOOK
+    const bool looks = order->looks || is_kept(session);
+    const struct peer_notice question = {.kind = looks           ? PEER_NOTICE_LOOK
                                                  : order->reason ? PEER_NOTICE_FORCE
                                                  : order->renews ? PEER_NOTICE_RENEW
                                                                  : PEER_NOTICE_UNLOCK,
@@ -286,14 +372,14 @@ static void try(struct session *session)
 {
     struct cv_service *service = session->service;
     struct peer_request *request = &session->request;
-    show_own_secret(session, name_of(request), &request->order);
+    show_own_secret(session, request);
     struct peer_request_order order = request->order;
     struct lock_hold *hold = find(service, name_of(request), session, &order);
     set_alarm(session);
     if (hold && !authorizes(hold, session, &order)) {
         peer_request_drop(session);
         peer_request_answer(session, &order, NOT_THEIRS);
-    } else if (hold && can_say(service, hold)) {
+    } else if (hold && can_say(service, hold, &order)) {
         const struct peer_request_result result = obey(session, hold, &order);
         if (result.value == TTL_PROMISE_LATER) {
             request->order.again = true;
@@ -315,7 +401,7 @@ void peer_request_run(struct session *session, struct cv_text name, const struct
     struct peer_request *request = &session->request;
     struct lock_hold *hold = find(service, name, session, order);
     bool later = false;
-    if (hold && authorizes(hold, session, order) && can_say(service, hold)) {
+    if (hold && authorizes(hold, session, order) && can_say(service, hold, order)) {
         const struct peer_request_result result = obey(session, hold, order);
         later = result.value == TTL_PROMISE_LATER;
         if (!later) {
@@ -334,7 +420,9 @@ void peer_request_run(struct session *session, struct cv_text name, const struct
     request->name_length = name.length;
     cv_share_text(order->reason);
     request->number = ++service->tickets;
-    request->until_us = service->host->calls.now() + service->member->peers.most_us;
+    const uint64_t most_us = service->member->peers.most_us;
+    request->until_us = service->host->calls.now() +
+                        (order->patience_us && order->patience_us < most_us ? order->patience_us : most_us);
     struct peer_request **list = list_of(service, request->number);
     request->next = *list;
     if (request->next)

@@ -35,6 +35,9 @@ struct peer_request_order {
     struct cv_kept_text *reason; /* FORCE: an operator's reason; NULL: it is another command */
     bool again;                  /* it was carried out, and enough members have yet to know it */
     bool looks;                  /* it changes nothing, and asks how long the hold lasts */
+    bool takes_again;            /* LOCK with REENTRANT: renews what the session holds, and tells the fence */
+    bool deadline;               /* ... and how long the hold lasts, too */
+    uint64_t patience_us;        /* it does not wait longer for an answer; 0: as long as it takes to find out */
     /* Hears the result; NULL: an error was written. Without it, the client is told as by UNLOCK and RENEW. */
     void (*done)(struct session *session, const struct peer_request_result *result);
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "service/commands.h"
+#include "service/hold_proof.h"
 #include "service/words.h"
 
 struct redis_call {
@@ -114,12 +115,14 @@ static void go_on(struct session *session, bool yes)
 
 /* ---- taking ---- */
 
-static bool is_own(const struct session *session, const struct lock *lock)
+/* The fence of what this connection holds under that name, here or at another member by now; 0: nothing. */
+static uint64_t own_fence(const struct session *session, const struct lock *lock)
 {
-    const struct lock_hold *hold = lock->holds;
-    while (hold && hold->session != session)
-        hold = hold->next;
-    return hold != NULL;
+    for (const struct lock_hold *hold = lock ? lock->holds : NULL; hold; hold = hold->next)
+        if (hold->session == session)
+            return hold->fence;
+    const struct hold_proof *proof = hold_proof_find(session, lock, 0);
+    return proof ? proof->fence : 0;
 }
 
 /* Tries to take the lock, without waiting. False: an error was written. */
@@ -132,7 +135,7 @@ static bool take(struct session *session, struct cv_text name)
         cv_resp_error(&session->out, "BUSY too many names");
         return false;
     }
-    if (is_own(session, lock)) { /* whoever holds it: the token says whose it is, not the connection */
+    if (own_fence(session, lock)) { /* whoever holds it: the token says whose it is, not the connection */
         redis_call_missed(session);
         return true;
     }
@@ -179,19 +182,6 @@ void redis_call_missed(struct session *session)
 }
 
 /* ---- looking, renewing, ending ---- */
-
-/* The fence of what this connection holds under that name, here or at another member by now; 0: nothing. */
-static uint64_t own_fence(const struct session *session, struct cv_text name)
-{
-    const struct lock *lock = lock_find(session->service, CV_SUBJECT_LOCK, name);
-    for (const struct lock_hold *hold = lock ? lock->holds : NULL; hold; hold = hold->next)
-        if (hold->session == session)
-            return hold->fence;
-    for (const struct hold_proof *proof = session->proofs; proof; proof = proof->next)
-        if (proof->name_length == name.length && memcmp(proof->name, name.start, name.length) == 0)
-            return proof->fence;
-    return 0;
-}
 
 static void write_token(struct session *session, const struct peer_request_result *result)
 {
@@ -300,7 +290,7 @@ static struct peer_request_order order_of(struct session *session)
     const bool by_token = !by_connection && call->verb != REDIS_GET && call->verb != REDIS_EXISTS &&
                           call->verb != REDIS_PTTL && call->verb != REDIS_TTL;
     if (by_connection) {
-        order.fence = own_fence(session, call->names[call->at]);
+        order.fence = own_fence(session, lock_find(session->service, CV_SUBJECT_LOCK, call->names[call->at]));
         call->looked = !order.fence;
     }
     if (by_token) {

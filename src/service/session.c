@@ -14,6 +14,7 @@
 #include "live/settings/settings_security.h"
 #include "service/commands.h"
 #include "service/exchange.h"
+#include "service/hold_proof.h"
 #include "service/listing.h"
 #include "service/lock_all.h"
 #include "service/observers.h"
@@ -209,6 +210,13 @@ static void add_hold(struct session *session, struct lock_hold *hold)
     session->holding++;
 }
 
+void session_have(struct session *session, struct lock_hold *hold)
+{
+    cv_drop_text(&hold->client);
+    hold->session = session;
+    add_hold(session, hold);
+}
+
 void session_take(struct session *session, struct lock_hold *hold)
 {
     add_hold(session, hold);
@@ -221,9 +229,7 @@ void session_adopt(struct session *session, struct lock_hold *hold)
     if (hold->session || hold->forced || !hold->ttl_ms || session->out.protocol < 3 ||
         session->holding >= session->service->limits->held_each)
         return;
-    cv_drop_text(&hold->client);
-    hold->session = session;
-    add_hold(session, hold);
+    session_have(session, hold);
 }
 
 /* Tells how long the hold surely lasts, counted from when LOCK came, and so from when it was sent. */
@@ -244,7 +250,8 @@ static void tell_watcher(const struct lock_hold *hold, enum hold_change change)
         watcher->changed(watcher->context, hold, change);
 }
 
-void session_tell_grant(struct lock_hold *hold)
+/* Tells the fence, and how long it surely lasts if that was asked for. */
+static void tell_grant(struct lock_hold *hold)
 {
     if (hold->session->wait.deadline)
         tell_deadline(hold->session, hold);
@@ -271,32 +278,19 @@ void session_granted(struct lock_hold *hold)
     else if (wait->claimed)
         peer_request_answer(session, &(struct peer_request_order){.renews = true}, command_renew(hold));
     else
-        session_tell_grant(hold);
+        tell_grant(hold);
     cv_stream_mark(&session->stream);
 }
 
-/*
- * The client may go on renewing the hold here: this node shows the secret for it. Without memory for that, the client
- * has to show its own.
- */
 void session_hand_over(struct lock_hold *hold)
 {
-    struct session *session = hold->session;
-    const struct cv_text name = cv_instance_name(hold->lock->instance);
-    struct hold_proof *proof = session ? malloc(sizeof *proof + name.length) : NULL;
     hold->ends_here = false;
     if (lock_all_has(hold)) {
         ttl_promise_withdraw(hold);
-        lock_all_lost(session);
+        lock_all_lost(hold->session);
+    } else {
+        hold_proof_make(hold);
     }
-    if (!proof)
-        return;
-    *proof = (struct hold_proof){.next = session->proofs,
-                                 .fence = hold->fence,
-                                 .digest = {hold->digest[0], hold->digest[1]},
-                                 .name_length = name.length};
-    memcpy(proof->name, name.start, name.length);
-    session->proofs = proof;
 }
 
 /* Tells the client of a hold that it is lost; `reason` starts at NULL: nobody wanted that. */
@@ -453,11 +447,8 @@ static void let_go(struct session *session)
     cv_drop_text(&session->wait.value);
     peer_request_drop(session);
     redis_call_end(session);
-    while (session->proofs) {
-        struct hold_proof *proof = session->proofs;
-        session->proofs = proof->next;
-        free(proof);
-    }
+    while (session->proofs)
+        hold_proof_drop(session->proofs);
     for (struct observer *observer = session->observers, *more; observer; observer = more) {
         more = observer->more;
         observers_drop(observer);

@@ -15,19 +15,11 @@
 #define SESSION_INPUT_BYTES ((size_t)64 << 10) /* more than any command: the rest is for those after one that waits */
 #define SESSION_HIGH_WATER ((size_t)256 << 10)
 
+struct hold_proof;
 struct listing;
 struct recipe_order;
 struct recipe_tie;
 struct redis_call;
-
-/* What a session holds, though another member keeps it now. */
-struct hold_proof {
-    struct hold_proof *next;
-    uint64_t fence;
-    uint64_t digest[2];
-    size_t name_length;
-    char name[];
-};
 
 struct session {
     struct cv_stream stream; /* first */
@@ -41,7 +33,7 @@ struct session {
     struct lock_hold *exchanging; /* UPGRADE or DOWNGRADE that is under way: the hold that is to be replaced, or NULL */
     struct lock_hold *untold;     /* the last one granted, while nothing has been sent since */
     struct lock_hold *holds;
-    struct hold_proof *proofs;
+    struct hold_proof *proofs;  /* of what it holds although another member keeps it */
     struct observer *observers; /* of the elections that it observes */
     uint64_t holding;           /* how many holds */
     uint64_t observing;         /* how many observers */
@@ -71,14 +63,14 @@ void session_accept(struct cv_listener *listener);
 /* The session acts under that name from now on; false if nobody may do anything under it. */
 bool session_become(struct session *session, const char *identity);
 
+/* The session has a hold that its client knows of. */
+void session_have(struct session *session, struct lock_hold *hold);
 /* The session has a hold; its client is told now or later. */
 void session_take(struct session *session, struct lock_hold *hold);
 /* The client of a hold without a session has come back by this one, and can be told things again. */
 void session_adopt(struct session *session, struct lock_hold *hold);
 /* Its client is told. */
 void session_granted(struct lock_hold *hold);
-/* Tells the fence, and how long it surely lasts if that was asked for. */
-void session_tell_grant(struct lock_hold *hold);
 /* Another member keeps the hold now. */
 void session_hand_over(struct lock_hold *hold);
 /* The hold is lost; its client is told. */

@@ -3,6 +3,7 @@
 
 #include "service/commands.h"
 #include "service/exchange.h"
+#include "service/hold_proof.h"
 #include "service/lock.h"
 #include "service/service.h"
 
@@ -196,8 +197,10 @@ void ttl_promise_hear_over(struct cv_service *service, const struct peer_notice 
 {
     struct lock *lock = lock_find(service, notice->subject, notice->name);
     const struct cv_promise *known = lock ? ttl_promise_find(lock, notice->fence) : NULL;
-    if (known && known->keeper == notice->from)
+    if (known && known->keeper == notice->from) {
         forget(lock, notice->fence);
+        hold_proof_over(lock, notice->fence);
+    }
 }
 
 static void look_again(struct lock *lock)

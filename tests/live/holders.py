@@ -258,6 +258,25 @@ def forcing():
     cluster.check()
 
 
+def forced_is_not_taken_again():
+    """Who takes a hold again that an operator has ended is told so, and promised nothing."""
+    with Cluster(3, record=False) as cluster:
+        holder, admin, waiter = (cluster.client(node) for node in (1, 2, 3))
+        for options, words in (((), ()), (("TTL", 60000), ()), (("TTL", 60000), ("PERMITS", 1)), ((), ("SHARED",))):
+            fence = holder.ask("LOCK", "a", *options, *words)
+            assert holder.ask("LOCK", "a", "REENTRANT", *words) == fence
+            assert admin.ask("FORCE", "a", fence, "it hangs") == "OK"
+            for more in ((), ("DEADLINE",), ("TTL", 60000, "DEADLINE"), ("WAIT", 0)):
+                told = refused(holder, "LOCK", "a", "REENTRANT", *words, *more)
+                assert told == f"NOTHELD fence {fence}: this connection has lost the hold", told
+            assert holder.ask("RENEW", "a", fence) is None
+            assert [holder.ask("UNLOCK", "a", fence) for _ in range(3)] == [1, 1, 0], "twice taken"
+            later = waiter.ask("LOCK", "a", "WAIT", 10000)
+            assert later > fence and waiter.ask("UNLOCK", "a", later) == 1
+        for client in (holder, admin, waiter):
+            client.close()
+
+
 def forced_for_good():
     """A new view does not undo it: the member that keeps the hold then knows."""
     with Cluster(3, record=False) as cluster:
@@ -514,7 +533,7 @@ def leaders_are_found():
         client.close()
 
 
-TESTS = [names_of_clients, listed_everywhere, waiters_in_order, a_member_that_dies, asking_back, asking_a_client_that_moved, forcing, forced_for_good, forced_alone,
+TESTS = [names_of_clients, listed_everywhere, waiters_in_order, a_member_that_dies, asking_back, asking_a_client_that_moved, forcing, forced_is_not_taken_again, forced_for_good, forced_alone,
          values, values_live_on, positions, commands_name_themselves, commands_are_forced, commands_are_asked,
          leaders_are_found, values_are_exact]
 

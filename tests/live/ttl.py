@@ -410,6 +410,87 @@ def read_over_views(group, victim, nodes):
     free_again(group, victim, "table", max(fence for _, fence in readers))
 
 
+# ---- a connection whose hold another member keeps ----
+
+
+def move_holds(group):
+    """Node 1 sleeps until the others have gone on without it: another member keeps what its clients hold."""
+    group.kill(1, which=signal.SIGSTOP)
+    group.await_view([2, 3])
+    group.kill(1, which=signal.SIGCONT)
+    group.await_view()
+
+
+def taken_again_without_a_lease():
+    """A node that slept does not take its clients' holds again by itself: the member that keeps them answers, or nobody does."""
+    with Group(3) as group:
+        one, pool, rival = group.client(1), group.client(1), group.client(2, timeout=60)
+        again = {one: ("LOCK", "job", "REENTRANT", "DEADLINE"), pool: ("LOCK", "pool", "PERMITS", 1, "REENTRANT", "DEADLINE")}
+        fence = one.ask("LOCK", "job", "TTL", 6000)
+        place = pool.ask("LOCK", "pool", "PERMITS", 1, "TTL", 60000)
+        group.kill(1, which=signal.SIGSTOP)
+        group.await_view([2, 3])
+        rival.say("LOCK", "job")
+        time.sleep(3)  # of the time that the other member counts
+        begun = time.monotonic()
+        for client, words in again.items():
+            client.say(*words)
+        group.kill(1, which=signal.SIGCONT)
+        told, left = one.hear()
+        assert told == fence and 0 < left <= 6000, (told, left)
+        assert pool.hear() == [place, 60000]
+        assert rival.hear() > fence and time.monotonic() - begun >= left / 1000, "two hold it"
+        assert one.ask("UNLOCK", "job", fence) == 0
+        group.await_view()
+        # It is given back as often as it was taken.
+        assert pool.ask("UNLOCK", "pool", place) == 1
+        assert rival.ask("LOCK", "pool", "PERMITS", 1, "WAIT", 300) is None, "its client has it still"
+        assert pool.ask("RENEW", "pool", place) == 60000
+        assert pool.ask("UNLOCK", "pool", place) == 1 and pool.ask("UNLOCK", "pool", place) == 0
+        assert rival.ask("LOCK", "pool", "PERMITS", 1, "WAIT", 30000) > place
+        assert not pool.pushes, "it has given it back itself"
+
+
+def taken_again_in_a_minority():
+    """A node that is cut off says that it cannot tell, as to RENEW, and sooner if the client does not want to wait so long."""
+    with Group(3) as group:
+        holder = group.client(1)
+        fence = holder.ask("LOCK", "job", "TTL", 60000)
+        group.kill(2, 3, which=signal.SIGSTOP)
+        end = time.monotonic() + PATIENCE
+        while (told := refusal(holder, "LOCK", "job", "REENTRANT", "WAIT", 50)) == fence:
+            assert time.monotonic() < end, "without a majority it takes the hold again for ever"
+            time.sleep(0.02)
+        assert told.startswith("NOQUORUM"), told
+        assert refusal(holder, "LOCK", "job", "REENTRANT").startswith("NOQUORUM")
+        group.kill(2, 3, which=signal.SIGCONT)
+        group.await_view()
+        assert patiently(holder, "LOCK", "job", "REENTRANT", "DEADLINE")[0] == fence
+
+
+def kept_here_again():
+    """A hold moves from node to node and back to that of its client, which gives it back as often as it has taken it."""
+    with Group(3) as group:
+        holder = group.client(1)
+        fence = holder.ask("LOCK", "job", "TTL", 60000)
+        assert holder.ask("LOCK", "job", "REENTRANT") == fence
+        short = holder.ask("LOCK", "short", "TTL", 60000)
+        move_holds(group)
+        for node in (2, 3):
+            group.kill(node)
+            group.await_view()
+            group.start(node)
+            group.await_view()
+        rival = group.client(2, timeout=60)
+        assert {it["node"] for it in rival.ask("LOCKS")} == {1}
+        assert holder.ask("PEXPIRE", "short", 500) == 1 and holder.push() == ["lost", "short", short]
+        assert rival.ask("FORCE", "job", fence, "it hangs") == "OK" and holder.push() == ["lost", "job", fence, "it hangs"]
+        assert holder.ask("UNLOCK", "job", fence) == 1
+        assert rival.ask("LOCK", "job", "WAIT", 300) is None, "its client has it still"
+        assert holder.ask("UNLOCK", "job", fence) == 1
+        assert rival.ask("LOCK", "job", "WAIT", 30000) > fence
+
+
 # ---- whose it is ----
 
 
@@ -557,7 +638,8 @@ def in_any_language():
         assert not world["hold"](servers, "job", lambda _: time.sleep(1.2), 1.0), "it was lost"
 
 
-TESTS = [in_any_language, judged, secrets, one_fence_for_two, deadlines, asked_elsewhere_in_a_failover, stalled_session, cut_off, keepers_follow_keepers, faults, hangs,
+TESTS = [in_any_language, judged, secrets, one_fence_for_two, deadlines, asked_elsewhere_in_a_failover, stalled_session, taken_again_without_a_lease, taken_again_in_a_minority,
+         kept_here_again, cut_off, keepers_follow_keepers, faults, hangs,
          rolling_restart, rolling_kill, all_restarted, elected_leader_claims, members_far_apart, grace_is_told, longest, claims, forced_is_not_claimed, readers_of_several_views]
 
 if __name__ == "__main__":
