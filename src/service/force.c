@@ -6,6 +6,7 @@
 #include "core/printable.h"
 #include "live/process/event_log.h"
 #include "service/exchange.h"
+#include "service/hold_proof.h"
 #include "service/lock.h"
 #include "service/session.h"
 #include "service/ttl_promise.h"
@@ -72,6 +73,7 @@ void force_hear(struct cv_service *service, const struct peer_notice *notice)
     if (promise && promise->keeper == notice->from) {
         promise->forced = true;
         claim_forced(lock, notice->fence);
+        hold_proof_forced(lock, notice->fence);
         lock_tell(lock, notice->from, (struct peer_notice){.kind = PEER_NOTICE_FORCED, .fence = notice->fence});
         if (lock->first && lock->first->claimed)
             lock_serve(lock); /* that claim may be lost */

@@ -27,7 +27,7 @@ struct lock_hold;
 
 /*
  * Forces a hold that this node keeps; `again`: the same command has done so before. False: enough members have yet to
- * know it, and peer_request_forced() tells when they do.
+ * know it, and peer_request_known() tells when they do.
  */
 bool force_hold(struct lock_hold *hold, struct cv_text admin, struct cv_text reason, bool again);
 /* Another member has forced a hold that it keeps, or knows that this one has. */

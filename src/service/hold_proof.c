@@ -14,8 +14,10 @@ void hold_proof_make(const struct lock_hold *hold)
     if (!session || session->stream.closing)
         return;
     struct hold_proof *proof = malloc(sizeof *proof);
-    if (!proof)
+    if (!proof) {
+        cv_stream_close(&session->stream);
         return;
+    }
     *proof = (struct hold_proof){.session = session,
                                  .lock = lock,
                                  .next = lock->proofs,
@@ -25,7 +27,9 @@ void hold_proof_make(const struct lock_hold *hold)
                                  .permits = hold->permits,
                                  .again = hold->again,
                                  .shared = hold->shared,
-                                 .own = hold->owner == session->number && hold->origin == roster->ids[roster->me]};
+                                 .own = hold->owner == session->number && hold->origin == roster->ids[roster->me],
+                                 .quiet = session_counts_itself(hold),
+                                 .forced = hold->forced};
     if (proof->next)
         proof->next->previous = proof;
     if (proof->more)
@@ -62,13 +66,37 @@ struct hold_proof *hold_proof_find(const struct session *session, const struct l
     return found;
 }
 
+static void tell_loss(const struct hold_proof *proof)
+{
+    if (!proof->forced && !proof->quiet)
+        session_tell_loss(proof->session, proof->lock, proof->fence, (struct cv_text){NULL, 0});
+}
+
+void hold_proof_forced(const struct lock *lock, uint64_t fence)
+{
+    struct hold_proof *proof = proof_of(lock, fence);
+    if (!proof)
+        return;
+    tell_loss(proof);
+    proof->forced = true;
+}
+
 void hold_proof_return(struct lock_hold *hold)
 {
     struct hold_proof *proof = proof_of(hold->lock, hold->fence);
     if (!proof)
         return;
+    if (hold->forced)
+        tell_loss(proof);
     hold->again = proof->again;
     session_have(proof->session, hold);
+    hold_proof_drop(proof);
+}
+
+static void end(struct hold_proof *proof)
+{
+    if (!peer_request_ends(proof->session, proof->lock, proof->fence))
+        tell_loss(proof);
     hold_proof_drop(proof);
 }
 
@@ -76,14 +104,17 @@ void hold_proof_over(const struct lock *lock, uint64_t fence)
 {
     struct hold_proof *proof = proof_of(lock, fence);
     if (proof)
-        hold_proof_drop(proof);
+        end(proof);
 }
 
 void hold_proof_resume(const struct lock *lock)
 {
     for (struct hold_proof *proof = lock->proofs, *next; proof; proof = next) {
+        const struct cv_promise *promise = ttl_promise_find(lock, proof->fence);
         next = proof->next;
-        if (!ttl_promise_find(lock, proof->fence))
-            hold_proof_drop(proof);
+        if (!promise)
+            end(proof);
+        else if (promise->forced)
+            hold_proof_forced(lock, proof->fence);
     }
 }

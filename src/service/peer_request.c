@@ -542,14 +542,24 @@ void peer_request_lengthened(struct lock_hold *hold, int64_t value)
     peer_request_resume(hold->lock->service);
 }
 
+static bool has_name(const struct peer_request *request, const struct lock *lock)
+{
+    const struct cv_text name = cv_instance_name(lock->instance);
+    return request->name && request->name_length == name.length && memcmp(request->name, name.start, name.length) == 0;
+}
+
+bool peer_request_ends(const struct session *session, const struct lock *lock, uint64_t fence)
+{
+    const struct peer_request *request = &session->request;
+    return has_name(request, lock) && request->order.fence == fence && ends(&request->order) && !is_kept(session);
+}
+
 /* Has a client of this node ended that hold, or an operator forced it, and does it wait? */
 static bool waits_for(const struct peer_request *request, const struct lock_hold *hold)
 {
     const struct peer_request_order *order = &request->order;
-    const struct cv_text name = cv_instance_name(hold->lock->instance);
     const bool meant = order->fence ? order->fence == hold->fence : hold_authorizes(hold, NULL, order->digest);
-    return order->again && !order->renews && meant && request->name_length == name.length &&
-           memcmp(request->name, name.start, name.length) == 0;
+    return order->again && !order->renews && meant && has_name(request, hold->lock);
 }
 
 void peer_request_known(struct lock_hold *hold)

@@ -8,6 +8,7 @@
 
 #define PEER_REQUEST_LISTS 1024u
 
+struct lock;
 struct lock_hold;
 struct session;
 
@@ -85,6 +86,8 @@ void peer_request_retry(struct cv_alarm *alarm);
 /* This node can say again what it could not, or others can be asked. */
 void peer_request_resume(void *context);
 void peer_request_drop(struct session *session);
+/* Has the session asked for the end of that hold, and waits for the answer? */
+bool peer_request_ends(const struct session *session, const struct lock *lock, uint64_t fence);
 
 /* Another member asks this one to end or renew a hold. */
 void peer_request_hear_question(struct cv_service *service, const struct peer_notice *notice);

@@ -293,29 +293,37 @@ void session_hand_over(struct lock_hold *hold)
     }
 }
 
-/* Tells the client of a hold that it is lost; `reason` starts at NULL: nobody wanted that. */
-static void tell_loss(struct lock_hold *hold, struct cv_text reason)
+bool session_counts_itself(const struct lock_hold *hold)
 {
-    struct session *session = hold->session;
-    hold->lock->service->statistics.losses++;
-    hold->lost = true;
-    if (!session || (hold->ttl_ms && hold->value && hold->lock->instance->subject == CV_SUBJECT_LOCK))
-        return; /* a client that took it by SET counts the time itself, as with Redis */
-    if (lock_all_has(hold)) {
-        lock_all_lost(session);
-        return;
-    }
+    return hold->ttl_ms && hold->value && hold->lock->instance->subject == CV_SUBJECT_LOCK;
+}
+
+void session_tell_loss(struct session *session, const struct lock *lock, uint64_t fence, struct cv_text reason)
+{
     if (session->out.protocol < 3) {
         cv_stream_close(&session->stream); /* RESP2 has no other way to tell it */
         return;
     }
     cv_resp_push(&session->out, reason.start ? 4 : 3);
     cv_resp_word(&session->out, "lost");
-    cv_resp_bulk(&session->out, cv_instance_name(hold->lock->instance));
-    cv_resp_integer(&session->out, (int64_t)hold->fence);
+    cv_resp_bulk(&session->out, cv_instance_name(lock->instance));
+    cv_resp_integer(&session->out, (int64_t)fence);
     if (reason.start)
         cv_resp_bulk(&session->out, reason);
     cv_stream_mark(&session->stream);
+}
+
+static void tell_loss(struct lock_hold *hold, struct cv_text reason)
+{
+    struct session *session = hold->session;
+    hold->lock->service->statistics.losses++;
+    hold->lost = true;
+    if (!session || session_counts_itself(hold))
+        return;
+    if (lock_all_has(hold))
+        lock_all_lost(session);
+    else
+        session_tell_loss(session, hold->lock, hold->fence, reason);
 }
 
 void session_lost(struct lock_hold *hold)

@@ -73,6 +73,10 @@ void session_adopt(struct session *session, struct lock_hold *hold);
 void session_granted(struct lock_hold *hold);
 /* Another member keeps the hold now. */
 void session_hand_over(struct lock_hold *hold);
+/* A client that took the lock by SET counts its time itself, as with Redis, and is not told that it is lost. */
+bool session_counts_itself(const struct lock_hold *hold);
+/* Tells the client that a hold is lost; `reason` starts at NULL: nobody wanted that. */
+void session_tell_loss(struct session *session, const struct lock *lock, uint64_t fence, struct cv_text reason);
 /* The hold is lost; its client is told. */
 void session_lost(struct lock_hold *hold);
 /* An operator has ended the hold; its client is told. */

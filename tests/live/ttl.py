@@ -440,7 +440,7 @@ def taken_again_without_a_lease():
         assert told == fence and 0 < left <= 6000, (told, left)
         assert pool.hear() == [place, 60000]
         assert rival.hear() > fence and time.monotonic() - begun >= left / 1000, "two hold it"
-        assert one.ask("UNLOCK", "job", fence) == 0
+        assert one.push()[:3] == ["lost", "job", fence] and one.ask("UNLOCK", "job", fence) == 0
         group.await_view()
         # It is given back as often as it was taken.
         assert pool.ask("UNLOCK", "pool", place) == 1
@@ -466,6 +466,38 @@ def taken_again_in_a_minority():
         group.kill(2, 3, which=signal.SIGCONT)
         group.await_view()
         assert patiently(holder, "LOCK", "job", "REENTRANT", "DEADLINE")[0] == fence
+
+
+def told_by_another_keeper():
+    """A connection hears of the end of its hold, or is closed, also if another member keeps the hold by then."""
+    with Group(3) as group:
+        admin, ends = group.client(3), {}
+        for name, ttl in (("ends", 3000), ("forced", 60000), ("kept", 60000)):
+            for protocol in (2, 3):
+                client = group.client(1, protocol=protocol)
+                ends[name, protocol] = client, client.ask("LOCK", f"{name}-{protocol}", "TTL", ttl)
+        counting = group.client(1, protocol=2)
+        assert counting.ask("SET", "redis", "token", "NX", "PX", 3000) == "OK"
+        move_holds(group)
+        assert {it["node"] for it in admin.ask("LOCKS", "forced-*")} <= {2, 3}
+        for protocol in (2, 3):
+            assert admin.ask("FORCE", f"forced-{protocol}", ends["forced", protocol][1], "it hangs") == "OK"
+        for name in ("forced", "ends"):
+            client, fence = ends[name, 3]
+            assert client.push() == ["lost", f"{name}-3", fence]
+            try:
+                raise AssertionError(f"a RESP2 connection should be over: {ends[name, 2][0].hear()}")
+            except (Gone, ConnectionError):
+                pass
+        client, fence = ends["forced", 3]
+        assert refusal(client, "LOCK", "forced-3", "REENTRANT").startswith("NOTHELD"), "it is forced"
+        assert refusal(client, "LOCK", "forced-3").startswith("HELD") and client.ask("UNLOCK", "forced-3", fence) == 1
+        for protocol in (2, 3):
+            client, fence = ends["kept", protocol]
+            assert client.ask("UNLOCK", f"kept-{protocol}", fence) == 1 and client.ask("PING") == "PONG"
+            assert not client.pushes, client.pushes
+        free_again(group, 2, "redis", 0)
+        assert counting.ask("PING") == "PONG", "a client of Redis counts the time itself"
 
 
 def kept_here_again():
@@ -639,7 +671,7 @@ def in_any_language():
 
 
 TESTS = [in_any_language, judged, secrets, one_fence_for_two, deadlines, asked_elsewhere_in_a_failover, stalled_session, taken_again_without_a_lease, taken_again_in_a_minority,
-         kept_here_again, cut_off, keepers_follow_keepers, faults, hangs,
+         told_by_another_keeper, kept_here_again, cut_off, keepers_follow_keepers, faults, hangs,
          rolling_restart, rolling_kill, all_restarted, elected_leader_claims, members_far_apart, grace_is_told, longest, claims, forced_is_not_claimed, readers_of_several_views]
 
 if __name__ == "__main__":
