@@ -59,13 +59,16 @@ void claim_forced(struct lock *lock, uint64_t fence)
 /* Readers have fences in no order, but above those of all writers before. */
 bool claim_is_lost(const struct lock *lock, const struct waiter *wait)
 {
+    uint64_t together = 0;
     if (wait->claimed < (wait->shared ? lock->claims.highest_alone : lock->claims.highest) ||
         wait->claimed == lock->claims.forced)
         return true;
-    for (const struct cv_promise *it = lock->instance->promises; it; it = it->next)
+    for (const struct cv_promise *it = lock->instance->promises; it; it = it->next) {
         if (it->fence == wait->claimed ? it->forced : !(it->generation && wait->shared && it->permits == wait->permits))
             return true;
-    return false;
+        together += it->fence != wait->claimed;
+    }
+    return wait->permits && together >= wait->permits;
 }
 
 bool claim_is_remembered(const struct lock *lock)

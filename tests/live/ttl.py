@@ -252,6 +252,7 @@ def claims():
         client = group.client(1)
         fence, reader = (client.ask("LOCK", name, "TTL", 30000, "SECRET", SECRET) for name in ("job", "read"))
         assert client.ask("CAMPAIGN", "boss", "TTL", 30000, "SECRET", SECRET)
+        place = client.ask("LOCK", "pool", "PERMITS", 2, "TTL", 30000, "SECRET", SECRET)
         restarted(group)
         one, two, three = (group.client(node) for node in (1, 2, 3))
         begun = time.monotonic()
@@ -268,6 +269,8 @@ def claims():
         for other, its in ((one, reader + 8), (two, reader), (three, reader + 16)):
             assert patiently(other, "RENEW", "read", its, "TTL", 9000, "SECRET", "mine", "SHARED") == 9000
         assert patiently(two, "RENEW", "read", reader + 24, "TTL", 9000, "SECRET", "other") is None, "others read"
+        for other, its, left in ((one, place, 9000), (two, place + 8, 9000), (three, place + 16, None), (two, place + 24, None)):
+            assert patiently(other, "RENEW", "pool", its, "TTL", 9000, "SECRET", f"mine {its}", "PERMITS", 2) == left, "they are two"
         assert patiently(two, "RENEW", "boss", 8, "TTL", 9000, "SECRET", "first", "LEADER") == 9000
         assert patiently(one, "RENEW", "boss", 16, "TTL", 9000, "SECRET", "other", "LEADER") is None
         assert time.monotonic() - begun < 8 * stretch(), "nobody waited for a time to live"
