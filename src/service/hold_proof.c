@@ -107,14 +107,12 @@ void hold_proof_over(const struct lock *lock, uint64_t fence)
         end(proof);
 }
 
+/* The keeper says once more which holds are forced. */
 void hold_proof_resume(const struct lock *lock)
 {
     for (struct hold_proof *proof = lock->proofs, *next; proof; proof = next) {
-        const struct cv_promise *promise = ttl_promise_find(lock, proof->fence);
         next = proof->next;
-        if (!promise)
+        if (!ttl_promise_find(lock, proof->fence))
             end(proof);
-        else if (promise->forced)
-            hold_proof_forced(lock, proof->fence);
     }
 }

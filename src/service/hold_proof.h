@@ -34,7 +34,7 @@ struct hold_proof *hold_proof_find(const struct session *session, const struct l
 void hold_proof_forced(const struct lock *lock, uint64_t fence);
 /* The hold has ended: its client is told, unless it has just asked for that. */
 void hold_proof_over(const struct lock *lock, uint64_t fence);
-/* A view has begun, which may know of other promises. */
+/* A view has begun: those holds that it does not know of have ended. */
 void hold_proof_resume(const struct lock *lock);
 void hold_proof_drop(struct hold_proof *proof);
 

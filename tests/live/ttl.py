@@ -466,7 +466,7 @@ def taken_again_in_a_minority():
             assert time.monotonic() < end, "without a majority it takes the hold again for ever"
             begun = time.monotonic()
             told = refusal(holder, "LOCK", "job", "REENTRANT", "WAIT", 50)
-        assert told.startswith("NOQUORUM") and time.monotonic() - begun < stretch(), (told, time.monotonic() - begun)
+        assert told.startswith("NOQUORUM") and time.monotonic() - begun < 2, (told, time.monotonic() - begun)
         assert refusal(holder, "LOCK", "job", "REENTRANT").startswith("NOQUORUM")
         group.kill(2, 3, which=signal.SIGCONT)
         group.await_view()
@@ -487,6 +487,8 @@ def told_by_another_keeper():
         assert {it["node"] for it in admin.ask("LOCKS", "forced-*")} <= {2, 3}
         for protocol in (2, 3):
             assert admin.ask("FORCE", f"forced-{protocol}", ends["forced", protocol][1], "it hangs") == "OK"
+        client, fence = ends["forced", 3]
+        assert client.push() == ["lost", "forced-3", fence]
         group.kill(1, which=signal.SIGSTOP)
         group.await_view([2, 3])
         for protocol in (2, 3):
@@ -496,7 +498,7 @@ def told_by_another_keeper():
         group.await_view()
         for name in ("forced", "asleep", "unlocked", "ends"):
             client, fence = ends[name, 3]
-            assert client.push() == ["lost", f"{name}-3", fence]
+            assert name == "forced" or client.push() == ["lost", f"{name}-3", fence]
             try:
                 raise AssertionError(f"a RESP2 connection should be over: {ends[name, 2][0].hear()}")
             except (Gone, ConnectionError):
