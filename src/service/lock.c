@@ -520,7 +520,7 @@ void lock_end(struct lock_hold *hold)
     leader_announce(lock, hold, false);
     ttl_promise_end(hold);
     if (hold->forcing || hold->ending)
-        peer_request_known(hold);
+        peer_request_known(hold, true);
     lock_forget(hold);
     lock_serve(lock);
 }
@@ -660,7 +660,8 @@ void lock_resume(struct cv_instance *instance)
     leader_resume(lock);
     for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {
         next = hold->next;
-        hold->ending = 0; /* who wants it to end asks again */
+        if (hold->ending)
+            peer_request_end_anew(hold);
         if (hold->confirming)
             lock_promise(hold);
         else if (hold->wanted_ms)

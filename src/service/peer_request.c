@@ -164,6 +164,14 @@ static bool ends_later(struct lock_hold *hold)
     return true;
 }
 
+/* The members of the new view have to know it. Whoever waits asks again, but it ends without that, too. */
+void peer_request_end_anew(struct lock_hold *hold)
+{
+    hold->ending = 0;
+    hold->asked = 0;
+    ends_later(hold);
+}
+
 static int64_t end(struct lock_hold *hold)
 {
     return ends_later(hold) ? TTL_PROMISE_LATER : command_end(hold);
@@ -554,7 +562,7 @@ bool peer_request_ends(const struct session *session, const struct lock *lock, u
     return has_name(request, lock) && request->order.fence == fence && ends(&request->order) && !is_kept(session);
 }
 
-/* Has a client of this node ended that hold, or an operator forced it, and does it wait? */
+/* Does a client of this node wait for the end of that hold, or an operator who has forced it? */
 static bool waits_for(const struct peer_request *request, const struct lock_hold *hold)
 {
     const struct peer_request_order *order = &request->order;
@@ -562,14 +570,14 @@ static bool waits_for(const struct peer_request *request, const struct lock_hold
     return order->again && !order->renews && meant && has_name(request, hold->lock);
 }
 
-void peer_request_known(struct lock_hold *hold)
+void peer_request_known(struct lock_hold *hold, bool over)
 {
     struct cv_service *service = hold->lock->service;
     answer_member(hold, 1);
     for (uint32_t i = 0; i < PEER_REQUEST_LISTS; i++)
         for (struct peer_request *request = service->pending[i], *next; request; request = next) {
             next = request->next;
-            if (waits_for(request, hold))
+            if ((over || request->order.reason) && waits_for(request, hold))
                 conclude(session_of(request), &(struct peer_request_result){.value = 1});
         }
 }

@@ -53,7 +53,7 @@ struct peer_request_order {
  * that such a keeper did not reach in this view would bring the hold back. So it tells all members that the hold is
  * over, and then asks them to end it: whoever answers knows. It ends the hold when all of them have answered in this
  * view, and nobody can renew the hold meanwhile: most may have forgotten it. In the next view all know again what the
- * keeper says, and the client, or its node, asks again.
+ * keeper says: there it begins anew, and the client, or its node, asks again.
  */
 struct peer_request {
     struct cv_alarm alarm;         /* asks again, or gives up */
@@ -79,8 +79,10 @@ void peer_request_run_by_fence(struct session *session, struct cv_text name, con
 void peer_request_answer(struct session *session, const struct peer_request_order *order, int64_t value);
 /* Enough members know that a hold lasts longer, or (-1) it never will: those that have asked for it are told. */
 void peer_request_lengthened(struct lock_hold *hold, int64_t value);
-/* Enough members know that a hold is forced, or it is over: who wanted that, and waits, is told. */
-void peer_request_known(struct lock_hold *hold);
+/* Enough members know that a hold is forced, or it is `over`: who wanted that, and waits, is told. */
+void peer_request_known(struct lock_hold *hold, bool over);
+/* A view begins while a hold is ending. */
+void peer_request_end_anew(struct lock_hold *hold);
 /* Asks again, or gives up. */
 void peer_request_retry(struct cv_alarm *alarm);
 /* This node can say again what it could not, or others can be asked. */

@@ -127,7 +127,7 @@ void ttl_promise_forced_known(struct lock_hold *hold, cv_node node)
     if (!hold->forcing || hold->ending || !cv_member_is_enough(hold->lock->service->member, hold->aware_forced))
         return; /* or all are told when it has ended */
     hold->forcing = false;
-    peer_request_known(hold);
+    peer_request_known(hold, false);
 }
 
 void ttl_promise_forced(struct lock_hold *hold)

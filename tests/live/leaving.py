@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a member answered before it left the group is true after it has left, even if the next view is made without it."""
 
+import signal
 import sys
 import threading
 import time
@@ -138,6 +139,32 @@ def an_end_is_heard_later():
     ends_are_known(heal_meanwhile, "LOCK", "UNLOCK")
 
 
+def a_new_view_ends_what_was_to_end():
+    """A member hangs, so all do not know of an end before the next view. That one carries it out: for a client that has gone
+    meanwhile, and of a hold that an operator has forced meanwhile."""
+    with Group(4, standbys=(4,)) as group:
+        view = group.await_view()
+        hangs = next(node for node in (1, 2, 3) if node not in (view["raft_leader"], view["coordinator"]))
+        other = group.client(view["raft_leader"])
+        clients = {f"{kind}{i}": group.client(4) for kind in ("gone", "forced") for i in range(8)}
+        fences = {name: client.ask("LOCK", name, "TTL", TTL_MS) for name, client in clients.items()}
+        operators = {name: group.client(4) for name in clients if name.startswith("forced")}
+        group.kill(hangs, which=signal.SIGSTOP)
+        for name, client in clients.items():
+            if name in operators:
+                operators[name].say("FORCE", name, fences[name], "test")
+            client.say("UNLOCK", name, fences[name])
+            if name not in operators:
+                client.close()
+        for name, operator in operators.items():
+            assert operator.hear() == "OK" and clients[name].hear() == 1, name
+        group.kill(hangs, which=signal.SIGCONT)
+        group.await_view([1, 2, 3, 4])
+        for name, fence in fences.items():
+            later = other.ask("LOCK", name, "WAIT", TTL_MS // 10)
+            assert later and later > fence, f"{name}: {later} after {fence}"
+
+
 class Load:
     """Clients of a group that take fresh names, and end and force holds of one member, until they are told to stop."""
 
@@ -205,6 +232,6 @@ def voters_leave_under_load():
 if __name__ == "__main__":
     try:
         sys.exit(main([a_grant_is_known, a_forced_hold_is_known, an_end_is_known, a_resignation_is_known, an_end_is_heard_later,
-                       voters_leave_under_load]))
+                       a_new_view_ends_what_was_to_end, voters_leave_under_load]))
     except Gone:
         sys.exit("a node ended")
