@@ -197,7 +197,7 @@ def test_threads(directory, brief):
 
 
 # Those of CHECKS that tell most about ranks, and one whose states belong to a rank by their keys from the beginning.
-BY_RANKS = [CHECKS[i] for i in (0, 1, 3, 4, 6, 7, 8)] + ["central-deny -n 4 --entries 2", "ring-list -n 4 --crashes 1"]
+BY_RANKS = [CHECKS[i] for i in (0, 1, 3, 4, 6, 7, 8)] + ["central-deny -n 4 --entries 2", "ring-list -n 3 --crashes 2"]
 # Their reductions learn, over several searches.
 LEARNING = ["wireless -n 4 --graph ring", "multicast -n 4 --fingerprints 128"]
 
