@@ -215,12 +215,22 @@ def ranks_go_on():
             expect("others go on where the killed job was, and get the same", seen[:2] == expected[:2], seen)
 
 
+def computed(process):
+    """Seconds of processor that a process has had."""
+    try:
+        fields = pathlib.Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return 0
+
+
 def ranks_tell():
     """A rank dies in a run without a checkpoint: the first one says that it is over. mpirun gives it a second for that."""
     told = []
-    for _ in range(3):
-        process = mpi.start(2, CONCLAVE, "sim", "flood-max", "-n", "200000", "--set", "rounds=5000")
-        time.sleep(2)
+    for _ in range(6):
+        process = mpi.start(2, CONCLAVE, "sim", "flood-max", "-n", "20000", "--graph", "ring", "--set", "rounds=1000000")
+        while process.poll() is None and min(map(computed, mpi_ranks(process.pid)), default=0) < 0.5:
+            time.sleep(0.02)
         kill_a_rank(process)
         told.append(process.communicate(timeout=PATIENCE)[1])
         if "conclave: interrupted" in told[-1]:
