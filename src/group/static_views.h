@@ -32,7 +32,7 @@ enum cv_view_message {
     CV_VIEW_LEAVE,     /* `group raft`: I leave; no client holds anything here, so do not wait for my lease */
     CV_VIEW_CHANGE,    /* `group raft`, to the leader: a node should join the group, or leave it for good */
     CV_VIEW_FOUND,     /* a group is founded, with these members */
-    CV_VIEW_WELCOME    /* the members of the group, for a node that has no log yet */
+    CV_VIEW_WELCOME    /* the members of the group, for a node whose log lags */
 };
 
 struct cv_static_views_calls {

@@ -62,11 +62,17 @@ static void count_lease(struct consensus *consensus)
     consensus->held_until_us = cv_loop_now() + consensus_left_us(consensus);
 }
 
+/* A member has told of an entry that this node does not have yet. Till it has, its views and places do not agree. */
+static bool is_behind(const struct consensus *consensus)
+{
+    return consensus->agreed_views.epoch < consensus->welcomed;
+}
+
 static void granted(struct consensus *consensus, cv_node voter, uint64_t asked_us, uint64_t length_us)
 {
     const uint64_t now = cv_loop_boot();
     consensus_look(consensus); /* a grant that comes too late does not revive a lease */
-    if (asked_us > now || length_us > consensus->longest_us || consensus->gone)
+    if (asked_us > now || length_us > consensus->longest_us || consensus->gone || is_behind(consensus))
         return;
     cv_lease_granted(&consensus->lease, voter, asked_us, length_us);
     count_lease(consensus);
@@ -84,7 +90,7 @@ static void granted(struct consensus *consensus, cv_node voter, uint64_t asked_u
 /* A node without a vote grants, too: it may vote in the next view, where its earlier grants count. */
 static bool grants(struct consensus *consensus, cv_node member, uint64_t epoch, struct cv_lease_terms asked)
 {
-    return consensus->protocol->remembers(consensus) &&
+    return !is_behind(consensus) && consensus->protocol->remembers(consensus) &&
            cv_grants_ask(&consensus->agreed_views.grants, member, epoch, asked, cv_loop_boot());
 }
 
@@ -148,6 +154,7 @@ void consensus_beat(struct consensus *consensus, cv_node from, const struct cv_f
 {
     const bool was_ready = cv_set_has(consensus->ready, from);
     founding_accepted(consensus, from);
+    founding_remind(consensus, from);
     cv_agreed_views_beat(&consensus->agreed_views, from, beat->epoch);
     const struct cv_lease_terms asked = {(uint64_t)beat->lease_ms * 1000, beat->drift_ppm};
     const bool allowed = consensus->protocol->allows(consensus, asked);

@@ -49,18 +49,21 @@ struct consensus {
     char *directory;            /* for what outlasts the process, or NULL */
 
     /* roster.c */
-    const struct cv_settings *settings; /* as they were read last */
-    bool founding;                      /* the directory has no group, and this node may found one (founding.c) */
-    bool joining;                       /* this node belongs to a group, and only the log can tell its place */
-    cv_set founded;                     /* the members with which this node has founded the group */
-    cv_set told_missing;                /* the missing members that the operator knows of */
-    uint64_t tell_us;                   /* the operator is told then which members are missing */
-    char waits[160];                    /* why there is no group yet */
-    char refused[256];                  /* why this node may not belong to the existing group */
-    bool seated;                        /* the roster comes from the log */
-    bool recalls;                       /* there was an entry on disk at the start */
-    uint64_t recalled;                  /* the log was on disk up to this index at the start */
-    uint64_t expelled;                  /* 1 + the generation of an entry on disk that does not list this node */
+    const struct cv_settings *settings;  /* as they were read last */
+    bool founding;                       /* the directory has no group, and this node may found one (founding.c) */
+    bool joining;                        /* this node belongs to a group, and only the log can tell its place */
+    cv_set founded;                      /* the members with which this node has founded the group */
+    cv_set told_missing;                 /* the missing members that the operator knows of */
+    uint64_t tell_us;                    /* the operator is told then which members are missing */
+    char waits[160];                     /* why there is no group yet */
+    char refused[256];                   /* why this node may not belong to the existing group */
+    bool seated;                         /* the roster comes from the log */
+    bool recalls;                        /* there was an entry on disk at the start */
+    uint64_t recalled;                   /* up to this index, entries of older rosters change nothing: the log was on
+                                           disk up to there at the start, or a member has told of that entry */
+    uint64_t welcomed;                   /* the epoch of the entry of which a member told last */
+    uint64_t welcome_us[CV_MAX_MEMBERS]; /* this node next tells each of the others then */
+    uint64_t expelled;                   /* 1 + the generation of an entry on disk that does not list this node */
     struct cv_addresses addresses[CV_MAX_MEMBERS];
     struct cv_change_request granted; /* the last request that this node has proposed, with a newcomer's addresses */
     struct cv_change_request requests[CV_MAX_MEMBERS];

@@ -15,6 +15,8 @@
 #include "live/roster.h"
 #include "live/settings/settings.h"
 
+#define WELCOME_US 1000000u /* between two that one node is sent while no view has it */
+
 static uint64_t draw(void)
 {
     uint64_t number = 0;
@@ -192,40 +194,62 @@ void founding_hear(struct consensus *consensus, cv_node from, const struct cv_fr
     begin_soon(consensus);
 }
 
-/* A newcomer may know only one member. The last entry tells it of the others. */
-static void send_welcome(const struct consensus *consensus, cv_node to)
+/*
+ * A newcomer may know only one member, and the list of a node that was away may lack the leader of the log, from which
+ * alone entries come. The last agreed entry tells both of the others.
+ */
+static void send_welcome(struct consensus *consensus, cv_node to)
 {
-    unsigned char body[CV_AGREEMENT_ENTRY_BYTES];
-    size_t length = 0;
-    uint64_t index;
-    const void *bytes = consensus->protocol->last(consensus, &length, &index);
-    if (!bytes || length > sizeof body - 4)
-        return;
-    memset(body, 0, sizeof body);
-    memcpy(body, bytes, length);
+    const struct cv_agreed_views *views = &consensus->agreed_views;
+    struct cv_buffer bytes = {0};
+    if (!views->epoch || views->agreed.seating.generation != consensus->member->roster.generation)
+        return; /* this node lags itself */
+    consensus->welcome_us[to] = cv_loop_boot() + WELCOME_US;
+    cv_proposal_write(&views->agreed, &bytes);
+    roster_write_addresses(consensus, &views->agreed.seating, &bytes);
+    const size_t length = bytes.length;
+    cv_put_32(&bytes, 0); /* a body is whole words */
     struct cv_frame frame = {.type = CV_FRAME_VIEW,
                              .kind = CV_VIEW_WELCOME,
+                             .round = views->epoch,
                              .clock = length,
                              .words = (uint32_t)((length + 3) / 4),
-                             .body = body};
-    peers_send(&consensus->member->peers, to, &frame);
+                             .body = (const void *)bytes.bytes};
+    if (!bytes.broken)
+        peers_send(&consensus->member->peers, to, &frame);
+    free(bytes.bytes);
+}
+
+void founding_remind(struct consensus *consensus, cv_node node)
+{
+    if (consensus->protocol->reconfigures && !cv_set_has(consensus->agreed_views.agreed.members, node) &&
+        cv_loop_boot() >= consensus->welcome_us[node])
+        send_welcome(consensus, node);
 }
 
 void founding_welcome(struct consensus *consensus, const struct cv_frame *frame)
 {
+    const struct cv_roster *roster = &consensus->member->roster;
+    const uint64_t epoch = frame->round;
     struct cv_proposal proposal;
-    if (!consensus->is_open || consensus->agreed_views.epoch || consensus->seated || !consensus->joining ||
-        frame->clock > (uint64_t)frame->words * 4)
+    if (!consensus->is_open || !consensus->protocol->reconfigures || consensus_leased(consensus) || !roster->group ||
+        epoch <= consensus->agreed_views.epoch || epoch > CV_LAST_EPOCH || frame->clock > (uint64_t)frame->words * 4)
         return;
     struct cv_cursor cursor = cv_cursor(frame->body, frame->clock);
-    if (cv_proposal_read(&cursor, &proposal) && proposal.seating.group == consensus->member->roster.group)
-        roster_follow(consensus, 0, &proposal.seating, &cursor);
+    if (!cv_proposal_read(&cursor, &proposal) || proposal.seating.group != roster->group ||
+        !roster_addresses_fit(cursor) || (consensus->seated && proposal.seating.generation <= roster->generation) ||
+        !roster_follow(consensus, 0, &proposal.seating, &cursor))
+        return;
+    if (consensus->welcomed < epoch)
+        consensus->welcomed = epoch;
+    if (consensus->recalled < epoch)
+        consensus->recalled = epoch;
 }
 
 void founding_greeted(struct consensus *consensus, cv_node node)
 {
     const struct cv_peer *peer = consensus->member->peers.list[node];
-    if (consensus->agreed_views.epoch && peer && !peer->told.stored)
+    if (consensus->protocol->reconfigures && peer && peer->told.stored < consensus->agreed_views.epoch)
         send_welcome(consensus, node);
     if (consensus->founded && !consensus->agreed_views.epoch && cv_set_has(consensus->founded, node))
         send_found(consensus, node);

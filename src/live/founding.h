@@ -33,7 +33,12 @@ void founding_greeted(struct consensus *consensus, cv_node node);
 void founding_accepted(struct consensus *consensus, cv_node node);
 /* That member does not speak with this node, because this node's directory is empty. */
 void founding_refused(struct consensus *consensus, cv_id by);
-/* A member tells the members of the group. */
+/* That member is alive: if no view has it, it may need to hear who the members are. */
+void founding_remind(struct consensus *consensus, cv_node node);
+/*
+ * A member tells the members of the group. A node without a lease believes it if its own list is older, and until it
+ * has that entry itself, it neither grants nor is granted a lease.
+ */
 void founding_welcome(struct consensus *consensus, const struct cv_frame *frame);
 void founding_hear(struct consensus *consensus, cv_node from, const struct cv_frame *frame);
 

@@ -77,8 +77,11 @@ static void take_entries(struct consensus *consensus)
         const bool news = entry->epoch > consensus->agreed_views.epoch;
         struct cv_cursor rest = cv_cursor(entry->bytes, entry->rest);
         consensus_look(consensus);
-        if (news && !roster_follow(consensus, entry->epoch, &entry->proposal.seating, &rest))
-            entry->proposal.members &= ~cv_set_of(consensus->member->roster.me); /* another node has its place */
+        const struct cv_roster *roster = &consensus->member->roster;
+        if (news)
+            roster_follow(consensus, entry->epoch, &entry->proposal.seating, &rest);
+        if (entry->proposal.seating.ids[roster->me] != roster->ids[roster->me])
+            entry->proposal.members &= ~cv_set_of(roster->me); /* another node has its place */
         cv_agreed_views_agreed(&consensus->agreed_views, entry->epoch, &entry->proposal, cv_loop_boot());
         cv_agreement_keep(log->agreement, entry->epoch);
         roster_forget_done(consensus);

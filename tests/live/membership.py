@@ -464,6 +464,34 @@ def stranger():
         group.ended(4)
 
 
+def make_lead(group, node):
+    """Kills the leader of the log until that node leads, with the others back in the view."""
+    while (leader := group.await_view(group.members)["raft_leader"]) != node:
+        group.kill(leader)
+        group.await_view([member for member in group.members if member != leader])
+        group.start(leader)
+
+
+def missed():
+    """A node that was down, or stood still, while another joined is back though that one leads the log, and its own list lacks it."""
+    for still in (False, True):
+        with Room(4) as group:
+            group.kill(4, which=signal.SIGSTOP if still else signal.SIGKILL)
+            group.members = [1, 2, 3]
+            group.await_view(group.members)
+            group.join(5)
+            group.await_view(group.members)
+            group.await_votes([1, 2, 3, 4, 5])
+            make_lead(group, 5)
+            if still:
+                group.kill(4, which=signal.SIGCONT)
+            else:
+                group.start(4)
+            group.members = [1, 2, 3, 4, 5]
+            group.await_view()
+            lock_everywhere(group)
+
+
 def flapping():
     """A better node that comes and goes coordinates ever more rarely; a dead coordinator is replaced at once."""
     with Room(3, hold_off=400) as group:
@@ -622,6 +650,6 @@ def refused():
 if __name__ == "__main__":
     try:
         sys.exit(main([joined, joined_by_a_follower, joined_by_the_second_address, left, leader_left, returned, returned_as_it_was, replaced, reloaded, moved, grown_from_one,
-                       nine_with_five_votes, vote_given_back, with_keys, stranger, flapping, churned, truncated, majority_kept, refused]))
+                       nine_with_five_votes, vote_given_back, with_keys, stranger, missed, flapping, churned, truncated, majority_kept, refused]))
     except Gone:
         sys.exit("a node ended")
