@@ -231,9 +231,11 @@ void founding_welcome(struct consensus *consensus, const struct cv_frame *frame)
 {
     const struct cv_roster *roster = &consensus->member->roster;
     const uint64_t epoch = frame->round;
+    const bool earlier_build = !epoch && !consensus->agreed_views.epoch && !consensus->seated; /* it tells no epoch */
     struct cv_proposal proposal;
     if (!consensus->is_open || !consensus->protocol->reconfigures || consensus_leased(consensus) || !roster->group ||
-        epoch <= consensus->agreed_views.epoch || epoch > CV_LAST_EPOCH || frame->clock > (uint64_t)frame->words * 4)
+        (epoch <= consensus->agreed_views.epoch && !earlier_build) || epoch > CV_LAST_EPOCH ||
+        frame->clock > (uint64_t)frame->words * 4)
         return;
     struct cv_cursor cursor = cv_cursor(frame->body, frame->clock);
     if (!cv_proposal_read(&cursor, &proposal) || proposal.seating.group != roster->group ||
